@@ -34,7 +34,7 @@ from transformers import (
 from transformers.utils import logging
 
 from claimwise.metrics.fenice.alignment import Aligner
-from claimwise.models.entailment import SequenceClassifier
+from claimwise.models.entailment import CheckpointOptions, SequenceClassifier
 
 VOCABULARY = 8000
 WORDS = 18  # of a sentence, as in the paper's stories (11,818 tokens in 664 sentences)
@@ -134,7 +134,7 @@ def against_the_loop(folder: str, size: str, repeats: int) -> None:
     others, rest = timed(lambda: [[loop.score(text, claim) for claim in group] for group in asked[1:]])
     every = Cost(alone.wall + others.wall, alone.processor + others.processor)
     for dtype, precision in PRECISION.items():
-        model = SequenceClassifier(folder, dtype=dtype)
+        model = SequenceClassifier(CheckpointOptions(checkpoint=folder, dtype=dtype))
         model.entail(text[:6], asked[0])
         for what, groups, slow, expected in (
             ("1 summary", asked[:1], alone, first),
@@ -160,7 +160,7 @@ def against_the_loop(folder: str, size: str, repeats: int) -> None:
 
 def _peak(folder: str, sentences: int, count: int, candidates: int | None, dtype: str) -> Cost:
     logging.disable_progress_bar()
-    model = SequenceClassifier(folder, dtype=dtype)
+    model = SequenceClassifier(CheckpointOptions(checkpoint=folder, dtype=dtype))
     model.entail(["w1 w2."], ["w1."])
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     aligner = Aligner(model, gate=2, candidates=candidates)

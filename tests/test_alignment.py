@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from fakes import FakeModel
-from tiny_nli import WORDS
+from tiny_nli import WORDS, classifier
 
 from claimwise.corpora.base import Rows
 from claimwise.metrics import Evaluation, MetricSpec, evaluate, specification
@@ -16,7 +16,6 @@ from claimwise.metrics.fenice import alignment
 from claimwise.metrics.fenice.alignment import Aligner
 from claimwise.metrics.fenice.premises import Passages, overlapping
 from claimwise.models.cache import ResponseCache
-from claimwise.models.entailment import SequenceClassifier
 
 SAME = ("plane", "river", "bridge")  # what the made-up resolver takes for one thing
 
@@ -146,7 +145,7 @@ def literal(nli_checkpoint):
 @pytest.mark.parametrize(("window", "gate"), [(None, 0.8), (5, -0.9), (5, 0.0), (5, 0.8), (5, 1.1), (2, 0.5), (9, 1.1)])
 def test_scores_equal_the_literal_equations_on_200_documents(nli_checkpoint, literal, window, gate, with_coref):
     cases = list(_random_cases(200))
-    aligner = Aligner(SequenceClassifier(nli_checkpoint), Resolver() if with_coref else None, window=window, gate=gate)
+    aligner = Aligner(classifier(nli_checkpoint), Resolver() if with_coref else None, window=window, gate=gate)
     found = aligner.align(["\n".join(sentences) for sentences, _ in cases], [claims for _, claims in cases])
     for (sentences, claims), verdicts in zip(cases, found, strict=True):
         for claim, verdict in zip(claims, verdicts, strict=True):
@@ -343,7 +342,7 @@ def test_a_model_without_probabilities_gives_a_reason():
 
 def test_real_checkpoints_read_long_documents_in_windows(nli_checkpoint):
     sentences, claims = next(_random_cases(1, seed=5))
-    model = SequenceClassifier(nli_checkpoint, max_tokens=48)
+    model = classifier(nli_checkpoint, max_tokens=48)
     document = "\n".join(sentences * 30)
     verdicts = Aligner(model, Resolver()).align([document], [claims])
     assert all(0 <= v.support <= 1 for v in verdicts[0])

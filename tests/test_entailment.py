@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from tiny_nli import make
+from tiny_nli import classifier, make
 
 from claimwise import models, prompts
 from claimwise.models.cache import ResponseCache
-from claimwise.models.entailment import EntailmentError, SequenceClassifier, label_order, load
+from claimwise.models.entailment import EntailmentError, label_order, load
 from claimwise.models.options import ModelError
 
 PAIRS = [
@@ -29,7 +29,7 @@ def _literal(folder, premise, hypothesis):
 
 
 def test_columns_are_those_that_the_config_names_whatever_their_order(nli_checkpoint):
-    rows = SequenceClassifier(nli_checkpoint).entail(*zip(*PAIRS, strict=True))
+    rows = classifier(nli_checkpoint).entail(*zip(*PAIRS, strict=True))
     assert np.ptp(rows[:3], axis=0).max() > 0.05  # the random model does tell pairs apart
     for (premise, hypothesis), row in zip(PAIRS[:3], rows, strict=False):
         expected = _literal(nli_checkpoint, premise, hypothesis)
@@ -37,8 +37,8 @@ def test_columns_are_those_that_the_config_names_whatever_their_order(nli_checkp
 
 
 def test_the_size_of_batches_changes_nothing(nli_checkpoint):
-    together = SequenceClassifier(nli_checkpoint).entail(*zip(*PAIRS, strict=True))
-    alone = SequenceClassifier(nli_checkpoint, batch_tokens=1).entail(*zip(*PAIRS, strict=True))
+    together = classifier(nli_checkpoint).entail(*zip(*PAIRS, strict=True))
+    alone = classifier(nli_checkpoint, batch_tokens=1).entail(*zip(*PAIRS, strict=True))
     np.testing.assert_allclose(together, alone, atol=1e-6)
     np.testing.assert_allclose(together.sum(axis=1), 1)
     np.testing.assert_allclose(together[:3], together[3:6], atol=1e-6)
@@ -49,26 +49,26 @@ def test_float32_on_a_processor_has_linear_layers_laid_out_for_onednn_and_other_
 
     if not torch.backends.mkldnn.is_available():
         pytest.skip("this torch has no oneDNN")
-    packed, plain = (SequenceClassifier(nli_checkpoint, dtype=dtype) for dtype in ("float32", "bfloat16"))
+    packed, plain = (classifier(nli_checkpoint, dtype=dtype) for dtype in ("float32", "bfloat16"))
     kinds = [{type(m) is torch.nn.Linear for m in c._model.modules() if hasattr(m, "weight")} for c in (packed, plain)]
     assert all(layer.weight.is_mkldnn for layer in packed._model.modules() if type(layer).__name__ == "Packed")
     assert kinds == [{False}, {False, True}]
 
 
 def test_a_control_token_in_a_text_is_text(nli_checkpoint):
-    assert SequenceClassifier(nli_checkpoint).count(["[SEP]"])[0] > 1
+    assert classifier(nli_checkpoint).count(["[SEP]"])[0] > 1
 
 
 def test_no_pair_and_no_text(nli_checkpoint):
-    model = SequenceClassifier(nli_checkpoint)
+    model = classifier(nli_checkpoint)
     assert model.entail([], []).shape == (0, 3)
     assert model.count([]) == []
 
 
 def test_the_limit_counts_two_texts_without_the_special_tokens_and_nothing_is_truncated(nli_checkpoint):
-    model = SequenceClassifier(nli_checkpoint)
+    model = classifier(nli_checkpoint)
     assert model.limit == 128 - 3
-    assert SequenceClassifier(nli_checkpoint, max_tokens=64).limit == 64 - 3
+    assert classifier(nli_checkpoint, max_tokens=64).limit == 64 - 3
     assert model.count(["ann won", "zq"]) == [4, 2]  # "won" and "zq" in letters
     fitting = "rain " * 120
     assert model.entail([fitting], ["the red team win ."]).shape == (1, 3)
@@ -87,7 +87,7 @@ def test_the_limit_counts_two_texts_without_the_special_tokens_and_nothing_is_tr
 )
 def test_other_labels_than_the_three_are_refused(tmp_path, labels, found):
     with pytest.raises(EntailmentError, match="three labels entailment, neutral, contradiction") as error:
-        SequenceClassifier(make(tmp_path / "m", labels))
+        classifier(make(tmp_path / "m", labels))
     assert found in str(error.value)
 
 
@@ -98,13 +98,13 @@ def test_names_of_labels_are_read_by_their_beginning():
 def test_a_fingerprint_follows_the_weights_and_the_precision(nli_checkpoint, tmp_path):
     other = make(tmp_path / "other", seed=4)
     prints = {
-        SequenceClassifier(nli_checkpoint).fingerprint,
-        SequenceClassifier(other).fingerprint,
-        SequenceClassifier(nli_checkpoint, dtype="bfloat16").fingerprint,
-        SequenceClassifier(nli_checkpoint, max_tokens=64).fingerprint,
+        classifier(nli_checkpoint).fingerprint,
+        classifier(other).fingerprint,
+        classifier(nli_checkpoint, dtype="bfloat16").fingerprint,
+        classifier(nli_checkpoint, max_tokens=64).fingerprint,
     }
     assert len(prints) == 4
-    assert SequenceClassifier(nli_checkpoint).fingerprint in prints
+    assert classifier(nli_checkpoint).fingerprint in prints
 
 
 def test_a_fingerprint_names_the_commit_that_a_revision_meant_and_the_kind_of_device(nli_checkpoint, monkeypatch):
@@ -129,18 +129,18 @@ def test_a_fingerprint_names_the_commit_that_a_revision_meant_and_the_kind_of_de
     for kind in (transformers.AutoConfig, transformers.AutoTokenizer, transformers.AutoModelForSequenceClassification):
         monkeypatch.setattr(kind, "from_pretrained", of_hub(kind))
     monkeypatch.setattr("claimwise.hub.ask", lambda name, file, revision: None)
-    first, moved, again, unknown = (SequenceClassifier("someone/some-nli", "main").fingerprint for _ in range(4))
+    first, moved, again, unknown = (classifier("someone/some-nli", revision="main").fingerprint for _ in range(4))
     assert first == again != moved
     assert unknown not in (first, moved)
     assert "main" in unknown
     monkeypatch.undo()
-    here, elsewhere = (SequenceClassifier(nli_checkpoint, device=device).fingerprint for device in ("cpu", "meta"))
+    here, elsewhere = (classifier(nli_checkpoint, device=device).fingerprint for device in ("cpu", "meta"))
     assert here != elsewhere
 
 
 def test_a_hub_out_of_reach_is_asked_once(no_hub):
     with pytest.raises(OSError, match=r"the hub is out of reach \(no such host\), .*'ann/nli' is not in its cache"):
-        SequenceClassifier("ann/nli", "main")
+        classifier("ann/nli", revision="main")
     assert len(no_hub) == 1
 
 

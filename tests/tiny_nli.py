@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 from claimwise import corpora
+from claimwise.models.entailment import CheckpointOptions, SequenceClassifier
 
 WORDS = (
     "the a an and of to in was were not no ann lee bo smith he she it they his her plane council vote river bridge city "
@@ -57,3 +58,8 @@ def make(folder: Path, labels=LABELS, positions: int = 128, seed: int = 3, words
     torch.manual_seed(seed)
     BertForSequenceClassification(config).save_pretrained(folder)
     return str(folder)
+
+
+def classifier(checkpoint: str, **options) -> SequenceClassifier:
+    """The NLI model of a checkpoint, with options of ``CheckpointOptions``."""
+    return SequenceClassifier(CheckpointOptions(checkpoint=checkpoint, **options))

@@ -18,7 +18,7 @@ from tqdm import tqdm
 from transformers import PreTrainedModel
 
 from claimwise import params, paths
-from claimwise.models.options import TransformersOptions
+from claimwise.models.options import TransformersOptions, read_kind
 from claimwise.models.weights import DOCUMENTS
 
 WARM_UP = 12  # steps that the learning rate rises over
@@ -111,7 +111,7 @@ def strength(adapted: PeftModel) -> float:
 def options_of(name: str) -> TransformersOptions:
     """Of an entry of ``models`` in params.yaml."""
     entry = params.read("params.yaml").model_entry(name)
-    options = TransformersOptions.read("transformers", {k: v for k, v in entry.items() if k != "kind"})
+    options = read_kind("model", entry, {"transformers": TransformersOptions})
     if options.dtype == "auto" and torch.cuda.is_available():
         options = options.model_copy(update={"dtype": "bfloat16"})  # float16's range is small for gradients
     return options

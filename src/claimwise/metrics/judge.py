@@ -1,4 +1,4 @@
-"""Holistic judges: one look at the whole summary, one score. What claim-level metrics are compared with."""
+"""Holistic judges, which score a whole summary at once: the baselines of claim-level metrics."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -11,7 +11,7 @@ from claimwise.reasons import Reason
 
 
 class WordOverlap:
-    """Share of the summary's words that stand in the document: the baseline without a model (ROUGE-1 precision).
+    """The share of the summary's words that are in the document (ROUGE-1 precision): the baseline without a model.
 
     >>> WordOverlap().judge(["the cat sat"], ["the dog sat sat"])
     [Judgement(score=0.5, reason=None)]
@@ -20,25 +20,27 @@ class WordOverlap:
     name = "word-overlap"
 
     def judge(self, documents: Sequence[str], summaries: Sequence[str]) -> list[Judgement]:
-        """Clipped unigram precision, as ROUGE counts it."""
+        """Return the clipped unigram precision of each summary, as ROUGE counts it."""
         results = []
         for document, summary in zip(documents, summaries, strict=True):
-            wanted, known = Counter(text.words(summary)), Counter(text.words(document))
-            share = Judgement((wanted & known).total() / wanted.total()) if wanted else Judgement(NAN, Reason.NO_WORDS)
-            results.append(_blank(document, summary) or share)
+            words = Counter(text.words(summary))
+            shared = words & Counter(text.words(document))
+            share = Judgement(shared.total() / words.total()) if words else Judgement(NAN, Reason.NO_WORDS)
+            results.append(_missing_text(document, summary) or share)
         return results
 
 
-def _blank(document: str, summary: str) -> Judgement | None:
+def _missing_text(document: str, summary: str) -> Judgement | None:
+    """NaN and a reason if the document or the summary is empty; otherwise None."""
     reason = no_summary(summary) if document.strip() else Reason.EMPTY_DOCUMENT
     return Judgement(NAN, reason) if reason else None
 
 
 def judge(name: str, model: Model) -> Callable[[Sequence[str], Sequence[str]], list[Judgement]]:
-    """The judge of that name: ``word-overlap``, or a judging prompt put to the model.
+    """Return a judge by its name: ``word-overlap``, or the model with the judging prompt of that name.
 
-    The prompted one is BelugaEval's (ACUEval Fig. 5): the expected rating sum k p(k), scaled to [0, 1]. Pairs that lack a
-    text are NaN with a reason.
+    With a prompt it is BelugaEval's judge (ACUEval Fig. 5): the expected rating sum k p(k), scaled to [0, 1]. If the document
+    or the summary is empty, the score is NaN with a reason.
 
     Raises:
         prompts.PromptError: there is no such prompt, or it is for another role.
@@ -49,9 +51,9 @@ def judge(name: str, model: Model) -> Callable[[Sequence[str], Sequence[str]], l
 def _prompted(
     model: Model, prompt: prompts.Prompt, documents: Sequence[str], summaries: Sequence[str]
 ) -> list[Judgement]:
-    results = [_blank(document, summary) for document, summary in zip(documents, summaries, strict=True)]
-    asked = [i for i, known in enumerate(results) if known is None]
-    found = model.judge([documents[i] for i in asked], [summaries[i] for i in asked], prompt)
-    for i, judgement in zip(asked, found, strict=True):
+    results = [_missing_text(document, summary) for document, summary in zip(documents, summaries, strict=True)]
+    asked = [i for i, missing in enumerate(results) if missing is None]
+    judgements = model.judge([documents[i] for i in asked], [summaries[i] for i in asked], prompt)
+    for i, judgement in zip(asked, judgements, strict=True):
         results[i] = judgement
     return results

@@ -1,7 +1,7 @@
-"""Rows from replies on record: what published language models once said, read by our parsers, scored by the same path.
+"""Scores from recorded replies of published language models, read by our parsers and scored like any other.
 
-A recorded reply is a language model that looks its answer up (``models.replies.RecordedReplies``); from there on it is
-a metric, or a verifying prompt, like any other. Nothing is asked.
+Recorded replies become a language model that looks its answers up (``models.replies.RecordedReplies``). From there on it is
+a metric, or a verifying prompt, like any other. No model is called.
 """
 
 from collections.abc import Iterator
@@ -19,9 +19,9 @@ MARK = "(recorded)"
 
 
 def recorded_models(corpus: Corpus, role: str) -> Iterator[tuple[str, Prompt, PromptedModel]]:
-    """Every (model, template) with replies on record that played this role: the row's name, the prompt, the model.
+    """Yield each recorded model and template that played this role: the row's name, the prompt, the model.
 
-    Where two systems wrote the same summary, their prompts are the same: the first of the replies stands for both.
+    If two systems wrote the same summary, their prompts are equal too, and the first reply is used for both.
 
     >>> from claimwise.corpora.base import Rows
     >>> rows = Rows("toy")
@@ -31,16 +31,16 @@ def recorded_models(corpus: Corpus, role: str) -> Iterator[tuple[str, Prompt, Pr
     >>> name, model.judge(["It rained."], ["It poured."], prompt)
     ('gpt-4-0314 rts (recorded)', [Judgement(score=0.75, reason='sampled')])
     """
-    shown = corpus.examples.set_index("id")[["document", "summary"]]
+    texts = corpus.examples.set_index("id")[["document", "summary"]]
     for (model, template, name), part in corpus.recorded_replies.groupby(["model", "template", "prompt"], sort=True):
         prompt = load(name)
         if prompt.role != role:
             continue
         replies: dict[str, str] = {}
-        for row in part.join(shown, on="example_id", how="inner").itertuples():
-            # A claim under verification is the whole of its example's summary.
-            asked = prompt.render(Document=row.document, Summary=row.summary, ACU=row.summary)
-            replies.setdefault(asked, row.reply)
+        for row in part.join(texts, on="example_id", how="inner").itertuples():
+            # In recorded verifications, the claim is the example's whole summary.
+            rendered = prompt.render(Document=row.document, Summary=row.summary, ACU=row.summary)
+            replies.setdefault(rendered, row.reply)
         yield (
             f"{model} {template} {MARK}",
             prompt,
@@ -49,7 +49,7 @@ def recorded_models(corpus: Corpus, role: str) -> Iterator[tuple[str, Prompt, Pr
 
 
 def recorded_judges(corpus: Corpus) -> dict[str, pd.DataFrame]:
-    """Score tables of the judges on record, by the row's name."""
+    """Return the score tables of all recorded judges, by the row's name."""
     return {
         name: evaluate(name, MetricSpec(judge=prompt.name), model, corpus.examples, progress=False).scores
         for name, prompt, model in recorded_models(corpus, "judge")

@@ -17,16 +17,16 @@ from claimwise.models.options import LANGUAGE_MODELS, ModelError, Options, read_
 
 __all__ = ["ModelError", "check", "describe", "load", "loaded", "remembering", "usage", "versions"]
 
-#: Libraries that a result may depend on.
+#: The libraries that results may depend on.
 _LIBRARIES = ("claimwise", "numpy", "scikit-learn", "tokenizers", "torch", "transformers")
 
 
 def load(settings: Mapping[str, Any], cache: str | Path | ResponseCache | None = None) -> Model:
-    """The model that an entry of ``models`` in params.yaml describes.
+    """Load the model that an entry of ``models`` in params.yaml describes.
 
     Args:
         settings: ``kind`` and the options of that kind (docs/models.md).
-        cache: a cache of finished calls, or its file; None keeps them in memory only.
+        cache: a cache of finished calls, or its file. None keeps the calls in memory only.
 
     Raises:
         ModelError: the kind or an option is unknown or malformed, the checkpoint cannot be loaded, or the vendor's key is
@@ -40,7 +40,7 @@ def load(settings: Mapping[str, Any], cache: str | Path | ResponseCache | None =
     options = check(settings)
     kind = settings["kind"]
     store = cache if isinstance(cache, ResponseCache) else ResponseCache(cache if cache is not None else ":memory:")
-    # A backend is imported on demand: torch takes seconds, and most commands need one or none.
+    # A backend is imported only if it is needed: torch takes seconds, and most commands need one backend or no model.
     if kind == "embedded":
         from claimwise.models.caching import CachedModel
         from claimwise_embedded import EmbeddedModel
@@ -56,19 +56,19 @@ def load(settings: Mapping[str, Any], cache: str | Path | ResponseCache | None =
         from claimwise.models.transformers_language import TransformersLanguageModel as Backend
     else:
         from claimwise.models.openai import OpenAILanguageModel as Backend
-    given = Backend(options), store, options.prices
+    prompted = Backend(options), store, options.prices
     if not (options.only_verifies or options.only_decomposes):
-        return PromptedModel(*given)
+        return PromptedModel(*prompted)
     weights = "zero-shot" if options.averaged_with == "embedded-zero-shot" else "supervised"
     other = load({"kind": "embedded", "weights": weights}, store)
     if options.only_decomposes:
-        return Decomposer(*given, other)
+        return Decomposer(*prompted, other)
     averaged = bool(options.averaged_with)
-    return Verifier(*given, other, calibration=options.calibration or (1.0, 0.0), averaged=averaged)
+    return Verifier(*prompted, other, calibration=options.calibration or (1.0, 0.0), averaged=averaged)
 
 
 def loaded(settings: Mapping[str, Any]) -> Model:
-    """Like ``load`` with finished calls in memory only; equal entries are loaded once per process."""
+    """Load a model as ``load`` does, with finished calls in memory only; equal entries are loaded once per process."""
     return _loaded(json.dumps(settings, sort_keys=True))
 
 
@@ -78,9 +78,9 @@ def _loaded(settings: str) -> Model:
 
 
 def remembering(model: Model, calls: ResponseCache) -> Model:
-    """The same model (and weights) with another cache of finished calls.
+    """Return the same model (and weights) with another cache of finished calls.
 
-    So one model can score many parts of a large file, and what it remembers of a part is freed with the part.
+    One model can then score many parts of a large file, and each part's calls are freed with the part.
 
     >>> model = load({"kind": "embedded"})
     >>> other = remembering(model, ResponseCache(":memory:"))
@@ -91,7 +91,7 @@ def remembering(model: Model, calls: ResponseCache) -> Model:
         return model
     other = copy.copy(model)
     other.cache = calls
-    if hasattr(other, "other"):  # what plays the other roles
+    if hasattr(other, "other"):  # the model that plays the other roles
         other.other = remembering(other.other, calls)
     return other
 
@@ -102,7 +102,7 @@ def check(settings: Mapping[str, Any]) -> Any:
     Raises:
         ModelError: the kind or an option is unknown or malformed.
     """
-    from claimwise_embedded import EmbeddedOptions  # which imports this package
+    from claimwise_embedded import EmbeddedOptions  # here, because it imports this package
 
     if not isinstance(settings, Mapping):
         raise ModelError(f"expected an entry of `models`, such as {{'kind': 'embedded'}}, got {settings!r}")
@@ -116,17 +116,17 @@ def describe(settings: Mapping[str, Any]) -> str:
     'm at https://one.org/v1, https://two.org/v1'
     """
     kind = settings.get("kind")
-    for role, does in (("only_verifies", "verifies"), ("only_decomposes", "writes claims")):
+    for role, duty in (("only_verifies", "verifies"), ("only_decomposes", "writes claims")):
         if settings.get(role):
             if other := settings.get("averaged_with"):
-                does += f", averaged with {other}"
+                duty += f", averaged with {other}"
             if settings.get("contradiction"):
-                does += " and tells contradicted from absent claims"
-            return f"{describe({**settings, role: False})}; it {does}, and the embedded model does the rest"
+                duty += " and tells contradicted from absent claims"
+            return f"{describe({**settings, role: False})}; it {duty}, and the embedded model does the rest"
     if kind == "embedded":
-        learned = settings.get("weights", "supervised")
+        weights = settings.get("weights", "supervised")
         return (
-            f"embedded (MiniLM features and learned heads, 23 million parameters, CPU; {learned}, see its model card)"
+            f"embedded (MiniLM features and learned heads, 23 million parameters, CPU; {weights}, see its model card)"
         )
     if kind == "lexical":
         return "lexical (word overlap, nothing learned)"
@@ -134,11 +134,11 @@ def describe(settings: Mapping[str, Any]) -> str:
         file = f", {settings['file']}" if settings.get("file") else ""
         adapter = f", fine-tuned by {settings['adapter']}" if settings.get("adapter") else ""
         return f"{settings['model']} at revision {settings.get('revision') or 'main'}{file}{adapter}"
-    given = settings.get("base_url") or "the vendor"
-    addresses = [given] if isinstance(given, str) else given
+    addresses = settings.get("base_url") or "the vendor"
+    addresses = [addresses] if isinstance(addresses, str) else addresses
     return f"{settings['model']} at {', '.join(map(without_credentials, addresses))}"
 
 
 def versions() -> dict[str, str]:
-    """Versions of the libraries that results depend on, without the build (``2.13.0``, not ``2.13.0+cpu``)."""
+    """Return the versions of the libraries that results depend on, without the build (2.13.0, not 2.13.0+cpu)."""
     return {name: metadata.version(name).split("+")[0] for name in _LIBRARIES}

@@ -1,8 +1,8 @@
-"""The interface of all models: six roles, batch in, batch out, and a reason wherever a value is missing.
+"""The interface of all models: six roles, each from a batch of inputs to a batch of results.
 
 A *model* decomposes, verifies, judges, critiques, revises and summarises. Notebooks and metrics use a ``Model`` and never
 ask which kind it is. Every role takes sequences of equal length n and a ``Prompt``, and returns a list of n results in the
-same order. Inside, a backend may batch, sort and cache as it likes.
+same order. A result without a value has a reason. Inside, a backend may batch, sort and cache as it likes.
 """
 
 import math
@@ -19,14 +19,14 @@ from claimwise.reasons import Reason
 
 NAN = math.nan
 
-#: Several texts: documents, their summaries, or the claims of one.
+#: Several texts: documents, their summaries, or the claims of one document.
 Texts = Sequence[str]
 
 
 def needs_language_model(prompt: Prompt) -> Reason | None:
-    """Why a judging or verifying prompt needs a language model; None if any model can answer it.
+    """Return why a judging or verifying prompt needs a language model, or None if any model can answer it.
 
-    Other models return NaN and this reason, so that their plain judgement does not pass for another method.
+    Other models return NaN and this reason, so that nobody takes their plain judgement for the prompt's method.
 
     >>> from claimwise import prompts
     >>> [needs_language_model(prompts.load(f"chatgpt-judge-{name}")) for name in ("cot", "zs")]
@@ -53,7 +53,7 @@ class Decomposition:
     """The claims of one passage. ``reason`` says why there are none, or why some may be missing.
 
     ``unread`` is the number of replies that could not be read. Each was about a part of the passage (a sentence, a chunk, or
-    all of it), which is then in no claim.
+    all of it), and no claim covers that part.
     """
 
     claims: tuple[Claim, ...]
@@ -65,9 +65,9 @@ class Decomposition:
 class Verdict:
     """The probability in [0, 1] that the document supports the claim; NaN and a reason if the reply had none.
 
-    ``evidence`` are indices into ``text.sentences(document)``, best first; in the document's order if it was read as one
-    text. ``contradicted`` is the probability that an unsupported claim is contradicted, not just absent from the document;
-    NaN for models that cannot tell.
+    ``evidence`` are indices into ``text.sentences(document)``: the best first, or in the document's order if it was read as
+    one text. ``contradicted`` is the probability that an unsupported claim is contradicted, not just absent from the
+    document. It is NaN for models that cannot tell.
     """
 
     support: float
@@ -77,7 +77,7 @@ class Verdict:
 
     @property
     def p_contradict(self) -> float:
-        """The probability that the document contradicts the claim; NaN for models that cannot tell."""
+        """Return the probability that the document contradicts the claim; NaN for models that cannot tell."""
         return (1 - self.support) * self.contradicted
 
 
@@ -103,7 +103,7 @@ class Critique:
 
 @dataclass(frozen=True, slots=True)
 class Feedback:
-    """What a reviser is told: unsupported statements, a free comment, or both."""
+    """Instructions for a reviser: unsupported statements, a free comment, or both."""
 
     unsupported: tuple[str, ...] = ()
     comment: str = ""
@@ -118,7 +118,7 @@ class Text:
 
 
 class Model(Protocol):
-    """The roles. ``fingerprint`` names everything that changes a result, for cache keys and run records."""
+    """The six roles. ``fingerprint`` identifies everything that changes a result, for cache keys and run records."""
 
     name: str
     fingerprint: str
@@ -148,21 +148,21 @@ class Model(Protocol):
 
 
 class WordMarker(Protocol):
-    """A further ability that some models have: to mark the words of a text that its document does not support.
+    """An ability that some models have: to mark the words of a text that its document does not support.
 
-    ``words_measured`` says how often this was right. If it is empty, no words are marked.
+    ``words_measured`` says how often the marks were right. If it is empty, no words are marked.
     """
 
     words_measured: str
 
     def unsupported_words(self, documents: Texts, texts: Texts) -> list[list[tuple[int, int]]]:
-        """The unsupported words of each text, as characters (start, end), in order."""
+        """Return the unsupported words of each text, as characters (start, end), in order."""
 
 
 class Entailment(Protocol):
-    """A model of natural language inference. ``fingerprint`` names everything that changes a probability.
+    """A model of natural language inference (NLI). ``fingerprint`` identifies everything that changes a probability.
 
-    ``limit`` is the most tokens of a premise and its hypothesis together; None if there is no limit.
+    ``limit`` is the most tokens that a premise and its hypothesis may have together; None if there is no limit.
     """
 
     name: str
@@ -170,15 +170,18 @@ class Entailment(Protocol):
     limit: int | None = None
 
     def count(self, texts: Sequence[str]) -> list[int]:
-        """The tokens of each text; joined texts have at most the sum. Zero where there is no limit."""
+        """Return the number of tokens of each text; joined texts have at most the sum. Zeros if there is no limit."""
         return [0] * len(texts)
 
     def scope(self, document: str) -> str:
-        """The part of the model that may read premises of this document; empty if all of it may.
+        """Return the name of the model's part that may read this document; empty if all of the model may.
 
-        A model that learned from some documents names the part that has not seen this one.
+        A model that learned from some documents names the part that has not learned from this one.
         """
         return ""
 
     def entail(self, premises: Sequence[str], hypotheses: Sequence[str], scope: str = "") -> np.ndarray:
-        """p_entail, p_neutral and p_contradict of n pairs, (n, 3); rows sum to 1. No pair may be longer than ``limit``."""
+        """Return p_entail, p_neutral and p_contradict of n pairs, (n, 3); rows sum to 1.
+
+        No pair may be longer than ``limit``. ``scope`` is what the method of that name returned for the premises' document.
+        """

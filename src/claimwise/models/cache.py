@@ -1,7 +1,8 @@
-"""Finished calls on disk: a run that is killed and started again repeats none of them.
+"""A cache of finished calls on disk: a run that is killed and started again repeats none of them.
 
-One SQLite file in WAL mode, one row a call, each committed as it is finished: safe under several processes, of which only
-one asks a call at a time, and under ``kill -9``. The key is a hash over everything that changes the answer.
+The cache is one SQLite file in WAL mode with a row for each call. Each call is committed as soon as it is finished, so the
+file survives ``kill -9``. Several processes may share it: only one of them makes the same call at a time. A call's key is
+a hash of everything that changes the answer.
 """
 
 import functools
@@ -20,7 +21,7 @@ from pydantic import TypeAdapter
 
 try:
     import fcntl
-except ImportError:  # Windows: processes that ask the same at once both ask it
+except ImportError:  # Windows: two processes may make the same call at once
     fcntl = None
 
 from claimwise import paths
@@ -39,19 +40,19 @@ _INSERT = """
 INSERT INTO calls VALUES (?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET model = excluded.model, role = excluded.role
 """
 
-#: Of values that were written by hand, by a defect or by a program of another version.
+#: Errors that unreadable values raise: those written by hand, by a defect, or by another version of the program.
 _UNREADABLE = (ValueError, TypeError, LookupError, AttributeError, RecursionError)
-#: How the keys of values begin that are set aside.
+#: The beginning of the keys of values that were set aside.
 _ASIDE = "unreadable "
 _POLL_SECONDS = 0.2
 
 
 class CacheError(ClaimwiseError):
-    """The file of finished calls cannot be opened, read or written; nothing in it was changed."""
+    """The file of finished calls cannot be opened, read or written. Nothing in it was changed."""
 
 
 def call_key(**parts: Any) -> str:
-    """Hash of the named parts of a call; equal parts give equal keys, whatever their order.
+    """Return a hash of the named parts of a call; equal parts give equal keys in any order.
 
     >>> call_key(model="m", text="t") == call_key(text="t", model="m")
     True
@@ -64,11 +65,11 @@ class ResponseCache:
     """A persistent mapping from call keys to JSON values.
 
     Args:
-        path: the SQLite file, made with its folder if it is not there; ``:memory:`` for none.
+        path: the SQLite file. It and its folder are made if they do not exist. ``:memory:`` keeps all in memory.
 
     Raises:
-        CacheError: the file is a folder, no SQLite database, a damaged one, or one of another program; any method may
-            find that out.
+        CacheError: the file is a folder, not an SQLite database, damaged, or of another program. Any method may find
+            this out.
 
     >>> cache = ResponseCache(":memory:")
     >>> cache.put({"k": [1, None]}, model="m", role="verify")
@@ -85,17 +86,18 @@ class ResponseCache:
                 Path(path).parent.mkdir(parents=True, exist_ok=True)
             # A writer waits for another process's commit instead of failing; commits take milliseconds.
             self._connection = sqlite3.connect(path, timeout=120, isolation_level="IMMEDIATE", check_same_thread=False)
-            # A damaged text must not make all others unreadable; values are read as bytes, and set aside one by one.
-            self._connection.text_factory = lambda found: found.decode(errors="replace")
+            # One damaged text must not make all others unreadable. Values are read as bytes and set aside one by one.
+            self._connection.text_factory = lambda stored: stored.decode(errors="replace")
             columns = [row[1] for row in self._connection.execute("PRAGMA table_info(calls)")]
             if columns not in ([], _COLUMNS):
                 raise self._error(f"a table of calls with the columns {', '.join(columns)}")
             _write_ahead(self._connection)
             self._connection.execute("PRAGMA synchronous=NORMAL")
             self._connection.execute(_CREATE)
-            self._connection.execute(_INSERT, ("", "", "", "null"))  # nothing is asked whose answer could not be stored
+            # Try to write now: no call shall be made if its answer could not be stored.
+            self._connection.execute(_INSERT, ("", "", "", "null"))
             self._connection.rollback()
-            # A call that is being asked is a byte of this file that its process has locked; the system unlocks it at its end.
+            # A process that makes a call locks one byte of this file. The system unlocks it when the process ends.
             self._locks = open(f"{path}-asked", "ab") if fcntl and in_a_file else None  # noqa: SIM115
 
     @contextmanager
@@ -104,10 +106,10 @@ class ResponseCache:
             yield
         except (sqlite3.DatabaseError, OSError) as error:
             if isinstance(error, sqlite3.IntegrityError | sqlite3.ProgrammingError):
-                raise  # a defect of ours, not of the file
+                raise  # a defect of this module, not of the file
             if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL:
                 raise CacheError(f"{self._path}: {error}. Finished calls are kept: make room, and run again") from error
-            # Of a path within a folder that may not be looked into ``Path.is_dir`` is an error.
+            # ``Path.is_dir`` raises an error in a folder without permission; ``os.path.isdir`` does not.
             raise self._error("a folder" if os.path.isdir(self._path) else str(error)) from error
 
     def _error(self, found: str) -> CacheError:
@@ -118,21 +120,26 @@ class ResponseCache:
         )
 
     def get(self, keys: Sequence[str], read: Callable[[Any], Any] = lambda value: value) -> dict[str, Any]:
-        """The values that are there, by key, as ``read`` makes them of what is stored; what it fails at is set aside."""
-        found: dict[str, Any] = {}
+        """Return the values of the keys that are stored, by key.
+
+        Args:
+            keys: see ``call_key``.
+            read: makes a value from its stored form. If it fails, the stored value is set aside and not returned.
+        """
+        values: dict[str, Any] = {}
         unreadable = []
         query = "SELECT key, CAST(value AS BLOB) FROM calls WHERE key IN (SELECT value FROM json_each(?))"
         with self._explained():
             for key, value in self._connection.execute(query, [json.dumps(list(keys))]):
                 try:
-                    found[key] = read(json.loads(value))
+                    values[key] = read(json.loads(value))
                 except _UNREADABLE:
                     unreadable.append(key)
         self._set_aside(unreadable)
-        return found
+        return values
 
     def _set_aside(self, keys: Sequence[str]) -> None:
-        """Keep values that cannot be read under ``unread_name``, where no call finds them: it is made again."""
+        """Move unreadable values to other keys, under ``unread_name``. Their calls do not find them and are made again."""
         if not keys:
             return
         with self._explained(), self._connection:
@@ -146,24 +153,27 @@ class ResponseCache:
         )  # fmt: skip
 
     def reserve(self, keys: Iterable[str]) -> set[str]:
-        """Those of the keys that no other process has reserved; it cannot have them until ``release``, or this one's end."""
+        """Reserve the keys that no other process has reserved, and return them.
+
+        Other processes cannot reserve them until ``release`` or the end of this process.
+        """
         if self._locks is None:
             return set(keys)
         free = set()
         for key in keys:
-            # A byte's place has 63 bits.
-            place = int(hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:15], 16)
+            # The number of the byte that stands for this key; it may have 63 bits.
+            offset = int(hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:15], 16)
             try:
-                fcntl.lockf(self._locks, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, place)
+                fcntl.lockf(self._locks, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, offset)
             except (BlockingIOError, PermissionError):
                 continue
-            except OSError:  # a file system that knows no locks: asked by both
+            except OSError:  # a file system without locks: both processes make the call
                 pass
             free.add(key)
         return free
 
     def wait(self) -> None:
-        """Give the processes that have reserved calls a little time, and say so once."""
+        """Sleep a little while other processes make the calls that they reserved; warn the first time."""
         if not self._waited:
             _log.warning(
                 "%s: another process is asking some of the same calls: their answers are waited for", self._path
@@ -172,15 +182,15 @@ class ResponseCache:
         time.sleep(_POLL_SECONDS)
 
     def release(self) -> None:
-        """Let other processes reserve all that this one has."""
+        """Give up all that this process has reserved."""
         if self._locks is not None:
             with suppress(OSError):
                 fcntl.lockf(self._locks, fcntl.LOCK_UN)
 
     def put(self, values: Mapping[str, Any], *, model: str, role: str) -> None:
-        """Store values in one transaction; a key that is there keeps its value, and gets this model and role.
+        """Store values in one transaction. A key that is there already keeps its value, and gets this model and role.
 
-        Of processes that ask the same at once, all that look again after this have the value of the first.
+        So if two processes make the same call at once, the first one's value stays, and both get it when they look again.
         """
         rows = [(key, model, role, json.dumps(value, ensure_ascii=True)) for key, value in values.items()]
         self._insert(rows)
@@ -190,23 +200,23 @@ class ResponseCache:
             self._connection.executemany(_INSERT, rows)
 
     def note(self, model: str, role: str, usage: Usage) -> None:
-        """Count what a model was asked; see ``cost.usage``."""
+        """Add to the usage of a model in a role; see ``cost.usage``."""
         cost.note(model, role, usage)
 
     def stats(self) -> list[tuple[str, str, int, int]]:
-        """(model, role, calls, bytes) of what is stored, largest first."""
+        """Return (model, role, calls, bytes) of all stored calls, largest first."""
         query = "SELECT model, role, COUNT(*), SUM(LENGTH(value)) FROM calls GROUP BY model, role ORDER BY 4 DESC"
         with self._explained():
             return self._connection.execute(query).fetchall()
 
     def export(self, model: str, file: Path) -> int:
-        """Write a model's finished calls, an object a line, for ``read``; returns how many.
+        """Write a model's finished calls for ``read``, one JSON object a line, and return their number.
 
-        They hold hashes of prompts, no prompt's text. Replies in which nothing could be read are among them: they are not
-        asked for again, either.
+        The file holds hashes of prompts, not their texts. Replies in which nothing could be read are included, so that
+        they are not asked for again, either.
 
         Raises:
-            CacheError: the file is there and holds something else, such as the cache itself.
+            CacheError: the file exists and holds something else, such as the cache itself.
         """
         if file.exists() and not _holds_calls(file):
             raise CacheError(f"{file} holds something else than finished calls; name a new file")
@@ -221,10 +231,10 @@ class ResponseCache:
         return len(lines)
 
     def read(self, file: Path) -> None:
-        """Take in what ``export`` wrote; a call that is here already keeps its value.
+        """Add the calls in a file that ``export`` wrote. A call that is here already keeps its value.
 
         Raises:
-            CacheError: the file cannot be read; names its line.
+            CacheError: the file cannot be read; the message names the line.
         """
         try:
             lines = file.read_bytes().split(b"\n")
@@ -242,9 +252,9 @@ class ResponseCache:
         self._insert(rows)
 
     def prune(self, model: str | None = None) -> int:
-        """Delete the calls of one model, or all; returns how many, and gives the space back.
+        """Delete the calls of one model, or all calls; free the space, and return the number of calls.
 
-        The calls of a model include those under its ``cost.unread_name``, which is also a model of its own here.
+        The calls of a model include those under its ``cost.unread_name``. That name may also be given itself.
         """
         where, values = ("WHERE model IN (?, ?)", (model, unread_name(model))) if model else ("", ())
         with self._explained():
@@ -261,7 +271,7 @@ class ResponseCache:
 
 
 def _row(line: bytes) -> tuple[str, ...]:
-    """A line of what ``export`` wrote, as it is stored."""
+    """Return a line of an exported file as a row of the table."""
     row = json.loads(line)
     texts = [str(row[name]) for name in _COLUMNS[:-1]]
     "".join(texts).encode()  # half a character (a lone surrogate) cannot be stored
@@ -269,7 +279,7 @@ def _row(line: bytes) -> tuple[str, ...]:
 
 
 def _holds_calls(file: Path) -> bool:
-    """Whether a file is one that ``export`` wrote; so is an empty one."""
+    """Whether ``export`` may have written the file: it is empty, or its first line is a call."""
     with file.open("rb") as lines:
         try:
             return not (first := lines.readline()) or bool(_row(first))
@@ -278,7 +288,10 @@ def _holds_calls(file: Path) -> bool:
 
 
 def _write_ahead(connection: sqlite3.Connection) -> None:
-    """Switch to WAL: the one statement that does not wait by itself when several processes open a new file at once."""
+    """Switch to WAL, and try again while the file is locked.
+
+    Only this statement does not wait by itself if several processes open a new file at once.
+    """
     deadline = time.monotonic() + 60
     while True:
         try:
@@ -292,7 +305,7 @@ def _write_ahead(connection: sqlite3.Connection) -> None:
 
 @functools.cache
 def reader(result: type) -> Callable[[Any], Any]:
-    """Rebuilds a result from what is stored of it; a value of another shape is an error.
+    """Return a function that rebuilds a result of this type from its stored form, or raises an error.
 
     >>> reader(tuple[int, ...])([1, 2])
     (1, 2)
@@ -310,21 +323,25 @@ def cached(
     read: Callable[[Any], Any] = lambda value: value,
     keep: Callable[[Any], bool] = lambda value: True,
 ) -> list[Any]:
-    """Values for the keys: those stored, and the others from ``compute``, which are stored as they are finished.
+    """Return the values of the keys: stored values, and the others from ``compute``.
 
-    Each is stored at once (it takes a tenth of a millisecond), so that a run that is killed repeats only what was in
-    flight. What another process is asking for is waited for, and asked for here only if that process ends without it.
+    Computed values are stored at once (each takes a tenth of a millisecond), so a killed run repeats only unfinished calls.
+    If another process is making a call, this one waits for it, and makes the call itself only if that process ends without
+    an answer.
 
     Args:
         cache: where values are looked up and stored.
-        keys: of the n values wanted, see ``call_key``.
-        compute: gets the positions among ``keys`` of the first occurrence of every missing one, and gives pairs of a place
-            among these positions and its value, in any order.
-        model: whose calls these are.
-        role: what it does in them.
-        read: makes a value of what is stored of it, also of one just computed, so that a resumed run and an uninterrupted
-            one give the same; see ``reader``. What it fails at is set aside as unreadable.
-        keep: whether a value is remembered; others are asked for again in a later run.
+        keys: the keys of the n values, see ``call_key``.
+        compute: gets the positions in ``keys`` of the missing keys, each once. It yields pairs: an index into these
+            positions, and the value there. They may come in any order.
+        model: the name of the model.
+        role: the role that it plays in these calls.
+        read: makes a value from its stored form, see ``reader``. It also reads values that were just computed, so that a
+            resumed run gives the same as an uninterrupted one. Stored values at which it fails are set aside.
+        keep: whether a value is stored. Others are asked for again in a later run.
+
+    Returns:
+        The n values, in the order of ``keys``.
 
     >>> cache = ResponseCache(":memory:")
     >>> def squares(positions):
@@ -335,34 +352,36 @@ def cached(
     [[0, 1, 0], [0, 1]]
     """
     start = time.monotonic()
-    first: dict[str, int] = {}
+    first_position: dict[str, int] = {}
     for position, key in enumerate(keys):
-        first.setdefault(key, position)
+        first_position.setdefault(key, position)
 
     def stored(wanted: list[str]) -> dict[str, Any]:
         return {key: value for key, value in cache.get(wanted, read).items() if keep(value)}
 
-    values = stored(list(first))
-    found = sum(key in values for key in keys)
+    values = stored(list(first_position))
+    cached_count = sum(key in values for key in keys)
     calls = 0
     try:
-        while missing := [key for key in first if key not in values]:
+        while missing := [key for key in first_position if key not in values]:
             reserved = cache.reserve(missing)
             values |= stored(missing)  # the process that had reserved some may have stored them
             asked = [key for key in missing if key in reserved and key not in values]
-            for place, value in compute([first[key] for key in asked]) if asked else ():
+            for index, value in compute([first_position[key] for key in asked]) if asked else ():
                 calls += 1
-                key = asked[place]
+                key = asked[index]
                 values[key] = read(value)
                 if keep(values[key]):
                     cache.put({key: value}, model=model, role=role)
             cache.release()
-            computed = {key: values[key] for key in asked}  # an error where one is left out: it would be asked for ever
-            values |= computed | stored(asked)  # without locks two processes may have asked: both take the first one's
+            # A KeyError if ``compute`` left out a key: this loop would ask for it for ever.
+            computed = {key: values[key] for key in asked}
+            # Without locks two processes may have made the same call: both take the value that was stored first.
+            values |= computed | stored(asked)
             if len(reserved) < len(missing):
                 cache.wait()
     finally:
         cache.release()
-        given = sum(key in values for key in keys)
-        cache.note(model, role, Usage(given, found, calls, seconds=time.monotonic() - start))
+        available = sum(key in values for key in keys)
+        cache.note(model, role, Usage(available, cached_count, calls, seconds=time.monotonic() - start))
     return [values[key] for key in keys]

@@ -1,8 +1,7 @@
-"""A model whose finished calls are remembered: the same six roles, each looked up before it is computed.
+"""A model with a cache: each call of a role is looked up before it is computed.
 
-Language models are cached below this level, per rendered prompt (see ``language``); this wrapper serves the
-models that implement the roles directly. A verification is remembered per claim, so that a changed
-decomposition recomputes the new claims only.
+This wrapper is for models that play the roles directly. The calls of language models are cached one level below, by
+rendered prompt (see ``language``). Verdicts are cached by claim, so a changed decomposition recomputes only new claims.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,7 +16,7 @@ from claimwise.prompts import Prompt
 
 
 class CachedModel:
-    """Wraps a model and a cache; equal calls are made once, ever."""
+    """A model and its cache; equal calls are computed only once, even in later runs."""
 
     def __init__(self, model: Model, cache: ResponseCache):
         self.model = model
@@ -33,7 +32,7 @@ class CachedModel:
         results = cached(
             self.cache,
             keys,
-            lambda at: enumerate(map(asdict, compute(at))),
+            lambda positions: enumerate(map(asdict, compute(positions))),
             model=self.name,
             role=role,
             read=reader(result),
@@ -42,11 +41,11 @@ class CachedModel:
         return results
 
     def _rows(self, role: str, result: type, *arguments: Any) -> list:
-        """A role that maps row i of its columns to result i."""
+        """Play a role that has one result for each row of its columns, such as documents and summaries."""
         *columns, prompt = arguments
 
-        def compute(at: list[int]) -> list:
-            return getattr(self.model, role)(*[[column[i] for i in at] for column in columns], prompt)
+        def compute(positions: list[int]) -> list:
+            return getattr(self.model, role)(*[[column[i] for i in positions] for column in columns], prompt)
 
         rows = zip(*columns, strict=True)
         inputs = [[asdict(value) if is_dataclass(value) else value for value in row] for row in rows]
@@ -65,20 +64,21 @@ class CachedModel:
         flat = [(i, claim) for i, group in enumerate(claims) for claim in group]
         inputs = [[documents[i], claim, extras[i] if extras is not None else None] for i, claim in flat]
 
-        def compute(at: list[int]) -> list[Verdict]:
-            wanted: dict[int, list[str]] = {}  # claims by the number of their document
-            for i, claim in (flat[position] for position in at):
-                wanted.setdefault(i, []).append(claim)
+        def compute(positions: list[int]) -> list[Verdict]:
+            new_claims: dict[int, list[str]] = {}  # by the index of their document
+            for i, claim in (flat[position] for position in positions):
+                new_claims.setdefault(i, []).append(claim)
             groups = self.model.verify(
-                [documents[i] for i in wanted],
-                list(wanted.values()),
+                [documents[i] for i in new_claims],
+                list(new_claims.values()),
                 prompt,
-                [extras[i] for i in wanted] if extras is not None else None,
+                [extras[i] for i in new_claims] if extras is not None else None,
             )
-            return [verdict for group in groups for verdict in group]  # as asked: positions rise, document by document
+            # These are in the order of ``positions``, which rise, and so go through one document after the other.
+            return [verdict for group in groups for verdict in group]
 
-        found = iter(self._look_up("verify", prompt, Verdict, inputs, compute))
-        return [[next(found) for _ in group] for group in claims]
+        verdicts = iter(self._look_up("verify", prompt, Verdict, inputs, compute))
+        return [[next(verdicts) for _ in group] for group in claims]
 
     def unsupported_words(self, documents: Texts, texts: Texts) -> list[list[tuple[int, int]]]:
         """See ``WordMarker``."""
@@ -87,7 +87,7 @@ class CachedModel:
         return cached(
             self.cache,
             [call_key(model=self.fingerprint, role=role, input=pair) for pair in pairs],
-            lambda at: enumerate(self.model.unsupported_words(*zip(*(pairs[i] for i in at), strict=True))),
+            lambda new: enumerate(self.model.unsupported_words(*zip(*(pairs[i] for i in new), strict=True))),
             model=self.name,
             role=role,
             read=reader(list[tuple[int, int]]),

@@ -1,4 +1,4 @@
-"""Parts of a document: those that fit a model's context, and those that a claim is about."""
+"""Parts of a document: chunks that fit a model's context, and the sentences most related to a claim."""
 
 import math
 from bisect import bisect_left
@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from claimwise import text
 
-_OVERLAP = 2  # sentences that neighbours share
+_OVERLAP = 2  # sentences that neighbouring chunks share
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,11 +21,14 @@ class Chunk:
 
 
 def split(document: str, fits: Callable[[str], bool]) -> list[Chunk]:
-    """The fewest runs of whole sentences that fit; nothing is left out.
+    """Divide a document into as few chunks of whole sentences as possible; nothing is left out.
 
-    A run repeats two sentences of the one before it, where that leaves it room to go on. A sentence that does not fit
-    alone is cut at words. Where not even an empty text fits there is no chunk. ``fits`` says whether a text is
-    short enough; shorter texts fit where longer ones do.
+    A chunk repeats the last two sentences of the one before if it then still has room for more. A sentence that does not
+    fit alone is cut between words. If not even an empty text fits, there are no chunks.
+
+    Args:
+        document: the text.
+        fits: whether a text is short enough. If a text fits, all shorter ones must fit, too.
 
     >>> [c.text for c in split("One two. Three four. Five.", lambda t: len(t) <= 21)]
     ['One two. Three four.', 'Five.']
@@ -38,7 +41,9 @@ def split(document: str, fits: Callable[[str], bool]) -> list[Chunk]:
     chunks: list[Chunk] = []
     start = 0
     while start < len(spans):
-        count = _most(lambda n, at=start: fits(document[spans[at].start : spans[at + n - 1].end]), len(spans) - start)
+        count = _largest(
+            lambda n, first=start: fits(document[spans[first].start : spans[first + n - 1].end]), len(spans) - start
+        )
         if count == 0:
             chunks += [Chunk(part, (start,)) for part in _cut(spans[start].text, fits)]
             start += 1
@@ -51,23 +56,23 @@ def split(document: str, fits: Callable[[str], bool]) -> list[Chunk]:
     return chunks
 
 
-def _most(holds: Callable[[int], bool], limit: int) -> int:
-    """The largest n in 0..limit for which it holds, found by halving."""
+def _largest(holds: Callable[[int], bool], limit: int) -> int:
+    """Return the largest n from 0 to ``limit`` for which ``holds(n)`` is true, by bisection; 0 is not tested."""
     return limit - bisect_left(range(limit), True, key=lambda fewer: holds(limit - fewer))
 
 
 def _cut(sentence: str, fits: Callable[[str], bool]) -> Iterator[str]:
     rest = sentence
     while rest:
-        size = max(1, _most(lambda n, rest=rest: fits(rest[:n]), len(rest)))
+        size = max(1, _largest(lambda n, rest=rest: fits(rest[:n]), len(rest)))
         space = rest.rfind(" ", 0, size + 1)
-        size = size if size == len(rest) or space <= 0 else space  # an endless word is cut where it must be
+        size = size if size == len(rest) or space <= 0 else space  # a word that is too long is cut anywhere
         yield rest[:size]
         rest = rest[size:].lstrip()
 
 
 def retrieve(document: str, claim: str, count: int = 5) -> Chunk:
-    """The sentences most related to a claim (``ranked``), in the document's order (the passages that FActScore retrieves).
+    """Return the ``count`` sentences most related to a claim (``ranked``), in the document's order, as FActScore does.
 
     >>> retrieve("It rained. Ann won the race. They left.", "Ann won.", count=1)
     Chunk(text='Ann won the race.', sentences=(1,))
@@ -78,10 +83,10 @@ def retrieve(document: str, claim: str, count: int = 5) -> Chunk:
 
 
 def ranked(document: str, claim: str) -> list[int]:
-    """The document's sentences, by index, those most related to a claim first.
+    """Return the indices of the document's sentences, those most related to a claim first.
 
-    They are ranked by the words they share with the claim, a word weighing log(1 + n / df) over the document's n
-    sentences, and by length as BM25 does.
+    A sentence's score is that of BM25 over the words that it shares with the claim. The weight of a word is
+    log(1 + n / df), with the document's n sentences and the df of them that have the word.
 
     >>> ranked("It rained. Ann won the race. Ann left.", "Ann won.")
     [1, 2, 0]
@@ -101,6 +106,6 @@ def ranked(document: str, claim: str) -> list[int]:
 @lru_cache(maxsize=256)
 def _bags(document: str) -> tuple[list[Counter], dict[str, float], float]:
     bags = [Counter(text.words(span.text)) for span in text.sentences(document)]
-    found = Counter(word for bag in bags for word in bag)
-    weights = {word: math.log1p(len(bags) / count) for word, count in found.items()}
+    sentence_counts = Counter(word for bag in bags for word in bag)
+    weights = {word: math.log1p(len(bags) / count) for word, count in sentence_counts.items()}
     return bags, weights, sum(bag.total() for bag in bags) / max(len(bags), 1) or 1.0

@@ -1,4 +1,4 @@
-"""What models are asked, and what that costs: counted in this process, and estimated before a run."""
+"""Calls, tokens and cost of models: counted in this process, and estimated before a run."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from claimwise.errors import counted
 from claimwise.models.base import Model
 from claimwise.progress import bar
 
-#: Claims that an estimate gives a summary. A three-sentence news summary has so many, as ACUEval's demonstrations break
-#: one up; one of a single sentence has two or three. The cost is to be overestimated rather than the other way round.
+#: The claims of a summary in an estimate. ACUEval's demonstrations break a news summary of three sentences into so many;
+#: a single sentence gives two or three. An estimate should be too high rather than too low.
 CLAIMS = 8
 
 
 @dataclass(frozen=True)
 class Usage:
-    """What was asked of a model.
+    """How a model was used.
 
     Attributes:
-        asked: values given (replies, verdicts, judgements), fewer than were wanted where an error ended a run.
-        cached: how many of them were in the response cache.
-        calls: how many the model was asked for; values wanted twice are asked for once.
-        prompt_tokens: that it read, where it counts tokens.
-        reply_tokens: that it wrote.
-        unparsed: values wanted for which there is a reason instead.
-        unread: how many replies were cached under ``unread_name``.
-        seconds: spent waiting for it.
-        cost: in the currency of its prices; 0 where it has none.
+        asked: the values that were returned (replies, verdicts, judgements); fewer than wanted if an error ended the run.
+        cached: the values among them that were in the response cache.
+        calls: the values that the model was asked for. A value that is wanted twice is asked for once.
+        prompt_tokens: the tokens that it read, if it counts tokens.
+        reply_tokens: the tokens that it wrote.
+        unparsed: the wanted values that have a reason instead.
+        unread: the replies that were cached under ``unread_name``.
+        seconds: the time spent waiting for the model.
+        cost: in the currency of its prices; 0 if it has no prices.
 
     >>> Usage(asked=2, cached=1) + Usage(asked=1, calls=1) == Usage(asked=3, cached=1, calls=1)
     True
@@ -58,16 +58,16 @@ class Usage:
 
 @dataclass(frozen=True)
 class Estimate:
-    """What a run would ask; ``claims_assumed`` where it asks for claims, for then their number can only be assumed."""
+    """The usage that a run would have. ``claims_assumed`` says whether it asks for claims, whose number is then assumed."""
 
     usage: Usage
     claims_assumed: bool = False
 
 
 def unread_name(model: str) -> str:
-    """The name under which a model's replies are cached of which nothing could be read, so that they can go alone.
+    """Return the name under which a model's unreadable replies are cached, so that they can be deleted alone.
 
-    They stay under it if a later parser reads them: whether a reply is readable is not for the cache to know.
+    They stay under this name even if a later parser can read them, since the cache does not parse replies.
 
     >>> unread_name("llama3:8b")
     'llama3:8b:unread'
@@ -75,34 +75,36 @@ def unread_name(model: str) -> str:
     return f"{model}:unread"
 
 
-#: By model and role, since this process began.
+#: The usage by model and role since this process began.
 _USAGE: dict[tuple[str, str], Usage] = {}
 
 
 def note(model: str, role: str, usage: Usage) -> None:
-    """Add to what this process has asked of a model in a role."""
+    """Add to this process's usage of a model in a role."""
     _USAGE[model, role] = _USAGE.get((model, role), Usage()) + usage
 
 
 def used() -> Usage:
-    """What this process has asked of all models, in all roles."""
+    """Return this process's usage of all models in all roles."""
     return sum(_USAGE.values(), Usage())
 
 
 def usage() -> pd.DataFrame:
-    """What this process has asked of models, one row a model and role, with the columns of ``Usage``."""
+    """Return this process's usage as a table: a row for each model and role, with the columns of ``Usage``."""
     rows = [(model, role, *astuple(used)) for (model, role), used in sorted(_USAGE.items())]
     return pd.DataFrame(rows, columns=["model", "role", *(field.name for field in fields(Usage))])
 
 
 @contextmanager
 def watched(title: str, model: Model, estimate: Estimate | None) -> Iterator[bool]:
-    """Say on standard error what will be asked within, show a bar of the calls, and say what was asked.
+    """Print an estimate of the calls in this context, show a progress bar of them, and print what was used at the end.
+
+    All of it goes to standard error.
 
     Args:
-        title: what asks, e.g. a metric's name.
-        model: what is asked.
-        estimate: of the calls; None of a model that is no language model.
+        title: a name for these calls, such as the metric's.
+        model: the model that is called.
+        estimate: the estimate of the calls; None if the model is not a language model.
 
     Yields:
         Whether the block should show a bar of its own.
@@ -112,7 +114,7 @@ def watched(title: str, model: Model, estimate: Estimate | None) -> Iterator[boo
         if estimate is None:
             yield True
         else:
-            if estimate.usage.calls:  # else all is in the cache
+            if estimate.usage.calls:  # otherwise all is in the cache
                 typer.echo(f"{title}: {forecast(estimate)}", err=True)
             with bar(estimate.usage.calls, title, "call") as steps:
                 model.on_reply = steps.update
@@ -121,13 +123,13 @@ def watched(title: str, model: Model, estimate: Estimate | None) -> Iterator[boo
                 finally:
                     model.on_reply = None
     finally:
-        found = {key: used - before.get(key, Usage()) for key, used in _USAGE.items()}
-        if any(used.calls or used.cached for used in found.values()):
-            typer.echo(f"{title}: {_told(found, time.monotonic() - start)}", err=True)
+        new = {key: used - before.get(key, Usage()) for key, used in _USAGE.items()}
+        if any(used.calls or used.cached for used in new.values()):
+            typer.echo(f"{title}: {_report(new, time.monotonic() - start)}", err=True)
 
 
 def forecast(estimate: Estimate | None) -> str:
-    """An estimate in a line.
+    """Return an estimate as one line of text.
 
     >>> forecast(Estimate(Usage(calls=9000, prompt_tokens=10**6, reply_tokens=10**5, cost=2.4), claims_assumed=True))
     '9000 calls (assuming 8 claims a summary where they are not known yet; short summaries have a third of that), 1000000 prompt tokens in full, at most 100000 reply tokens, cost about 2.40'
@@ -148,7 +150,7 @@ def forecast(estimate: Estimate | None) -> str:
     )
 
 
-def _told(used: Mapping[tuple[str, str], Usage], seconds: float) -> str:
+def _report(used: Mapping[tuple[str, str], Usage], seconds: float) -> str:
     total = sum(used.values(), Usage())
     parts = [f"{counted(total.asked, 'answer')} ({total.cached} from the cache, {counted(total.calls, 'call')})"]
     if total.prompt_tokens or total.reply_tokens:
@@ -156,7 +158,7 @@ def _told(used: Mapping[tuple[str, str], Usage], seconds: float) -> str:
     if total.cost:
         parts.append(f"cost {total.cost:.2f}")
     parts += [f"{total.unparsed} unparsed", f"{seconds:.0f} s"]
-    if total.unread:  # or the cache would answer as unreadably for ever
+    if total.unread:  # the cache would return the same unreadable replies for ever
         names = sorted({unread_name(model) for (model, _), one in used.items() if one.unread})
         commands = " and ".join(f"`claimwise cache prune --model {shlex.quote(name)}`" for name in names)
         parts[-1] += f"; replies that could not be read are kept ({total.unread}); to ask them again: {commands}"

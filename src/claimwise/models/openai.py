@@ -1,7 +1,8 @@
-"""A server that speaks the OpenAI protocol as a language model (``kind: openai`` in params.yaml), or several of one model.
+"""A language model behind one or more OpenAI-compatible servers (``kind: openai`` in params.yaml).
 
-vLLM, SGLang, llama.cpp, Ollama, ``transformers serve`` or a vendor. The ``openai`` package does HTTP and repeats
-attempts that fail, ``server_pool`` chooses the server; here are the budget, and what is asked of servers that differ.
+The servers may be vLLM, SGLang, llama.cpp, Ollama, ``transformers serve`` or a vendor's. The ``openai`` package does HTTP
+and repeats failed attempts, and ``server_pool`` chooses the server. This module keeps the budget and adapts requests to
+what a server accepts.
 """
 
 import asyncio
@@ -41,29 +42,30 @@ from claimwise.prompts import Decoding, Rendered
 _log = logging.getLogger(__name__)
 _KEPT = "Finished replies are kept: run again to go on."
 _KEY_NAME = re.compile("KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL|AUTH", re.IGNORECASE)
-_FEW = 5  # alternatives that a server may still give where it refuses more
+_FEW = 5  # alternative tokens that a server may still give if it refuses more
 _PROBE = "Is the sky blue? Answer Yes or No."
 _SAMPLED = "verdicts without probabilities are 0 or 1, as the server writes them, and are marked 'sampled'"
-# Fields that some servers refuse: how their errors name one, what it is, and what is done without it.
+# Fields that some servers refuse: a pattern of their errors, what the field is, and what happens without it.
 _OPTIONAL = {
     "logprobs": ("logprob", "the request for logprobs", _SAMPLED),
     "response_format": ("response_format|schema", "to hold replies to a schema", "JSON is read as it is written"),
     "stop": (r"\bstop\b", "texts that end a reply", "replies are ended here"),
 }
-# What newer models say of a field of every request, and the setting that helps.
+# Words in the errors of newer models, and the setting that helps.
 _SETTINGS = {"max_completion_tokens": "token_limit: max_completion_tokens", "temperature": "temperature: null"}
-# What changes a reply: the parts of the cache's keys.
+# The options that change a reply; they are part of the cache's keys.
 _REPLY_OPTIONS = set("model api system start temperature seed logprobs top_logprobs json_schema extra_body".split())
 
 
 class OpenAILanguageModel:
     """See ``replies.LanguageModel``.
 
-    What fails after all retries stops the run: a server that is down must not become a table of missing scores.
-    A prompt that the server refuses (too long, filtered), or fails on while it answers another, has no reply and a reason.
+    A call that fails after all retries stops the run, so that a server that is down does not become a table of missing
+    scores. A prompt has a reason instead of a reply if the server refuses it (too long, filtered), or fails on it while it
+    answers another prompt.
 
     Raises:
-        ModelError: the key's environment variable holds none, or none that can be sent.
+        ModelError: the key's environment variable holds no key, or one that cannot be sent.
     """
 
     def __init__(self, options: OpenAIOptions):
@@ -76,40 +78,40 @@ class OpenAILanguageModel:
         self._where = f"{self.name} at {', '.join(map(without_credentials, options.base_url))}"
         self._started = 0
         tops = [options.top_logprobs, *([_FEW] if options.top_logprobs > _FEW else [])]
-        #: Of the fields that some servers refuse, the forms that were not refused so far, the best first.
+        #: The forms of the optional fields that no server has refused so far, the best first.
         self._forms: dict[str, list] = {
             "logprobs": tops if options.logprobs else [],
             "response_format": ["json_schema", "json_object"] if options.json_schema else [],
             "stop": ["stop"],
         }
-        self._told: set[str] = set()
+        self._warned: set[str] = set()
         self._key = _key(options)
         self._pool = ServerPool(options, self._key)
-        # A loop of its own in a thread of its own: a notebook's kernel already runs one in the main thread.
+        # An event loop in its own thread: a notebook's kernel already runs a loop in the main thread.
         self._loop = asyncio.new_event_loop()
-        thread = threading.Thread(target=_turn, args=(self._loop, self._pool), name="openai", daemon=True)
+        thread = threading.Thread(target=_run_loop, args=(self._loop, self._pool), name="openai", daemon=True)
         thread.start()
         weakref.finalize(self, _close, self._loop, thread)
 
     def count(self, text: str) -> int:
-        """An estimate from above for prose: the tokenizer is the server's."""
+        """Return an estimate that is not too low for prose; the server has the tokenizer."""
         text = ((self._options.system if self._options.api == "chat" else self._options.start) or "") + text
         return _tokens(text) + 64
 
     def longest_reply(self, how: Decoding) -> int:
-        """See ``LanguageModel``; a limit in ``extra_body`` takes the place of ours, also where probabilities are asked for."""
+        """See ``LanguageModel``; a limit in ``extra_body`` replaces ours, even if probabilities are asked for."""
         ours = 1 if how.choices and self._options.logprobs else how.max_tokens
         return reply_limit({self._options.token_limit: ours, **self._options.extra_body}) or ours
 
     def fits(self, prompt: str, how: Decoding) -> bool:
-        """See ``LanguageModel``; a server that gives no probabilities writes its answer, so room for that is left."""
-        written = self.longest_reply(replace(how, choices=()))
-        return self._options.context is None or self.count(prompt) <= self._options.context - written
+        """See ``LanguageModel``; room for a written answer is left, since the server may give no probabilities."""
+        reply_tokens = self.longest_reply(replace(how, choices=()))
+        return self._options.context is None or self.count(prompt) <= self._options.context - reply_tokens
 
     def replies(self, prompts: Sequence[str], how: Decoding) -> Iterator[tuple[int, Reply]]:
         """See ``LanguageModel``; after an error, calls in flight still finish.
 
-        Prompts are sent by document and in order, so that a server's prefix cache hits.
+        Prompts are sent document by document and in order, so that a server can use its prefix cache.
         """
         finished: queue.SimpleQueue[tuple[int, Reply] | None] = queue.SimpleQueue()
         errors: list[Exception] = []
@@ -118,7 +120,7 @@ class OpenAILanguageModel:
             documents.setdefault(prompt.document if isinstance(prompt, Rendered) else prompt, []).append(index)
 
         async def call(index: int, place: Place) -> None:
-            servers = len(self._options.base_url)  # that have not failed yet
+            untried = len(self._options.base_url)  # servers that have not failed on this prompt yet
             while not errors:
                 async with self._pool.turn(place) as server:
                     if errors:
@@ -127,12 +129,12 @@ class OpenAILanguageModel:
                         finished.put((index, await self._ask(prompts[index], how, server)))
                         return
                     except ServerError as error:
-                        servers -= 1
-                        if error.failed and servers <= 0 and await self._serves(server, how):
+                        untried -= 1
+                        if error.failed and untried <= 0 and await self._serves(server, how):
                             finished.put((index, Reply(reason="the server failed on it (status 500)")))
                             return
                         if self._pool.replace(server):
-                            self._started -= 1  # it is asked elsewhere: one call for the budget
+                            self._started -= 1  # another server gets it: this is one call of the budget, not two
                         else:
                             errors.append(self._none_left(error))
                     except Exception as error:
@@ -146,7 +148,7 @@ class OpenAILanguageModel:
                     place = await self._pool.assign(document, len(indices))
                     for index in indices:
                         task = calls.create_task(call(index, place))
-                        # not in the call itself: one that is cancelled before its first step runs no line of it
+                        # A callback, because a task that is cancelled before its first step runs none of its code.
                         task.add_done_callback(lambda _, place=place: self._pool.done(place))
 
         task = asyncio.run_coroutine_threadsafe(run(), self._loop)
@@ -160,17 +162,17 @@ class OpenAILanguageModel:
         task.result()
 
     async def _ask(self, prompt: str, how: Decoding, server: Server) -> Reply:
-        """Probabilities, where choices are asked for and the server gives some; else a text."""
+        """Return the choices' probabilities if they are asked for and the server gives some; otherwise a text."""
         choice = await self._create(server, prompt, how)
         if isinstance(choice, Reply):
             return choice
         if not how.choices:
             return read_text(choice).before(how.stop)
         alternatives = read_alternatives(choice)
-        if alternatives and len(alternatives) > 1:  # one alone says nothing of the answers that were not given
+        if alternatives and len(alternatives) > 1:  # the token alone says nothing about the other choices
             return Reply(probabilities=probabilities(alternatives, how.choices))
         reply = read_text(choice)
-        if self._forms["logprobs"] and reply.answered and reply.reason is None:  # a refusal has none anywhere
+        if self._forms["logprobs"] and reply.answered and reply.reason is None:  # a refusal never has probabilities
             if alternatives is None:
                 problem = "unreadable logprobs"
             elif alternatives:
@@ -183,17 +185,20 @@ class OpenAILanguageModel:
     # -- servers differ ------------------------------------------------------------------------------
 
     def _fields(self, how: Decoding) -> dict[str, Any]:
-        """The fields that some servers refuse and this call has, in the best form that was not refused."""
+        """Return the optional fields of this call, each in the best form that no server has refused."""
         wanted = {"logprobs": how.choices, "response_format": how.schema, "stop": how.stop and not how.choices}
         return {name: self._forms[name][0] for name, value in wanted.items() if value and self._forms[name]}
 
     def _refuses(self, fields: Mapping[str, Any], said: str, parameter: str) -> bool:
-        """Whether an error is about one of these fields, whose form is then asked for no more."""
+        """Whether an error is about one of these fields; if so, its form is not sent again.
+
+        ``said`` is the error's message, and ``parameter`` the field that it names, if any.
+        """
         for name, form in fields.items():
-            sign, what, instead = _OPTIONAL[name]
-            if parameter == name or re.search(sign, said.lower()):
+            pattern, what, instead = _OPTIONAL[name]
+            if parameter == name or re.search(pattern, said.lower()):
                 forms = self._forms[name]
-                if form in forms:  # several calls may find out at once
+                if form in forms:  # another call in flight may have removed it
                     forms.remove(form)
                     if forms:
                         noun = " alternatives" if name == "logprobs" else ""
@@ -203,14 +208,14 @@ class OpenAILanguageModel:
         return False
 
     def _warn(self, about: str, warning: str) -> None:
-        if about not in self._told:  # several calls may find out at once; one warning
-            self._told.add(about)
+        if about not in self._warned:
+            self._warned.add(about)
             _log.warning("%s %s", self._where, warning)
 
     # -- one call ------------------------------------------------------------------------------------
 
     async def _create(self, server: Server, prompt: str, how: Decoding) -> dict[str, Any] | Reply:
-        """The server's first choice, or a ``Reply`` with the reason why it refused this prompt."""
+        """Return the server's first choice, or a ``Reply`` with the reason why it refused this prompt."""
         self._spend()
         fields = self._fields(how)
         path, request = self._request(prompt, how, fields)
@@ -220,11 +225,9 @@ class OpenAILanguageModel:
             said = server.message(error)
             parameter = error.param if isinstance(error.param, str) else ""
             if may_pass(error.response):
-                asked = error.response.headers.get("retry-after")
-                after = (
-                    f"; it asks to wait {printable(asked)} s" if asked else f", after {self._options.retries} retries"
-                )
-                failed = error.status_code == 500 and not asked
+                wait = error.response.headers.get("retry-after")
+                after = f"; it asks to wait {printable(wait)} s" if wait else f", after {self._options.retries} retries"
+                failed = error.status_code == 500 and not wait
                 raise ServerError(f"{server.where}: {said}{after}. {_KEPT}", failed) from None
             if self._refuses(fields, said, parameter):
                 return await self._create(server, prompt, how)
@@ -242,7 +245,7 @@ class OpenAILanguageModel:
         return completion["choices"][0]
 
     async def _serves(self, server: Server, how: Decoding) -> bool:
-        """Whether the server answers another prompt: what it failed on, again and again, is then this one."""
+        """Whether the server answers another prompt; if so, the prompt that it failed on is to blame."""
         path, request = self._request(_PROBE, how, self._fields(how))
         try:
             self._spend()
@@ -265,14 +268,13 @@ class OpenAILanguageModel:
         if 300 <= status < 400:
             return f"{server.where} sends the request on to another address (status {status}); write that address under `base_url`"
         message = said.lower()
-        asked = f"token_limit: {self._options.token_limit}"  # what is refused is no advice
+        refused = f"token_limit: {self._options.token_limit}"  # never advise the setting that was just refused
         advice = [
-            setting
+            f". Write `{setting}` beside the model in params.yaml"
             for word, setting in _SETTINGS.items()
-            if word in message and setting != asked and "too large" not in message
+            if word in message and setting != refused and "too large" not in message
         ]
-        told = f". Write `{advice[0]}` beside the model in params.yaml" if advice else ""
-        return f"{server.where} refused the request: {said}{told}"
+        return f"{server.where} refused the request: {said}{''.join(advice[:1])}"
 
     def _request(self, prompt: str, how: Decoding, fields: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
         options, chat = self._options, self._options.api == "chat"
@@ -305,18 +307,18 @@ class OpenAILanguageModel:
         usage = completion.get("usage")
         read, written = (read_tokens(usage, name) for name in ("prompt_tokens", "completion_tokens"))
         words = len(prompt.split())
-        if 0 < read < words:  # nothing else shows that a server cuts
+        if 0 < read < words:  # the only sign that a server truncates prompts
             self._warn(
                 "cutting",
                 f"counts {read} tokens in a prompt of {words} words: it seems to cut prompts, unless it leaves out what "
                 "it remembers of earlier ones. Raise its context (num_ctx of Ollama), and write the same number as "
                 "`context` beside the model in params.yaml: longer documents are then read in chunks",
             )
-        if not read and self._options.max_total_tokens is not None:  # a budget that counts nothing bounds nothing
+        if not read and self._options.max_total_tokens is not None:  # without counts the budget would never be spent
             self._warn("usage", "does not say how many tokens it reads: max_total_tokens is of estimates")
             choice = completion["choices"][0]
             read = self.count(prompt)
-            written = written or _tokens(str(choice.get("message", choice.get("text"))))  # with its thoughts, if sent
+            written = written or _tokens(str(choice.get("message", choice.get("text"))))  # reasoning included, if sent
         self.tally += Usage(calls=1, prompt_tokens=read, reply_tokens=written)
 
     def _none_left(self, error: ServerError) -> ModelError:
@@ -329,7 +331,7 @@ class OpenAILanguageModel:
 
 
 def _key(options: OpenAIOptions) -> str:
-    """The key that the environment holds; a line's end after it, as ``export KEY=$(cat file)`` may leave, is no part."""
+    """Return the key from the environment, without the line end that ``export KEY=$(cat file)`` may leave."""
     key = os.environ.get(options.key_variable, "").strip()
     if not key and VENDOR in options.base_url:
         raise ModelError(f"kind openai: the environment variable {options.key_variable} holds no key for {VENDOR}")
@@ -346,7 +348,7 @@ def _key(options: OpenAIOptions) -> str:
     return key
 
 
-def _turn(loop: asyncio.AbstractEventLoop, pool: ServerPool) -> None:
+def _run_loop(loop: asyncio.AbstractEventLoop, pool: ServerPool) -> None:
     loop.run_forever()
     loop.run_until_complete(pool.close())
     loop.close()
@@ -354,12 +356,13 @@ def _turn(loop: asyncio.AbstractEventLoop, pool: ServerPool) -> None:
 
 def _close(loop: asyncio.AbstractEventLoop, thread: threading.Thread) -> None:
     loop.call_soon_threadsafe(loop.stop)
-    if threading.current_thread() is not thread:  # a call may be the last to let go of its model
-        thread.join(5)  # not for longer, on a busy machine: the system lets go of the rest
+    # The last reference to the model may be dropped in this very thread, which cannot join itself.
+    if threading.current_thread() is not thread:
+        thread.join(5)  # not longer on a busy machine; the system closes what is left
 
 
 def _tokens(text: str) -> int:
-    """An estimate from above for prose: a token a digit and every three other bytes.
+    """Return an estimate of a text's tokens: one for each digit and for every three other bytes; not too low for prose.
 
     >>> _tokens("It rained in 1999.")
     8
@@ -369,7 +372,7 @@ def _tokens(text: str) -> int:
 
 
 def _format(kind: str, schema: Mapping[str, Any]) -> dict[str, Any]:
-    """How a reply is held to a schema: as the vendor has it, or as llama-cpp-python does."""
+    """Return the field that makes a reply follow a schema, in the vendor's form or that of llama-cpp-python."""
     if kind == "json_schema":
         return {"type": kind, kind: {"name": "reply", "schema": schema, "strict": True}}
     return {"type": kind, "schema": schema}

@@ -1,11 +1,11 @@
-"""Options of a kind of model, from params.yaml: a misspelt one is an error that names it.
+"""The options of each kind of model in params.yaml. A misspelt option is an error that names it.
 
-What each option means says the table of its kind in docs/models.md; a test holds the tables to these fields.
+docs/models.md explains each option in a table. A test compares these tables with the fields here.
 """
 
 import re
-from collections.abc import Mapping
-from typing import Annotated, Any, Literal, Self
+from collections.abc import Collection, Mapping
+from typing import Annotated, Any, Literal
 
 from pydantic import (
     AfterValidator,
@@ -23,45 +23,22 @@ from pydantic import (
 
 from claimwise.errors import ClaimwiseError, near
 
-#: Where a model is asked whose entry names no server.
+#: The server of a model whose entry names no `base_url`.
 VENDOR = "https://api.openai.com/v1"
 
 
 class ModelError(ClaimwiseError):
-    """An entry of params.yaml is malformed, or the model that it describes cannot be loaded, reached or asked further."""
+    """An entry of params.yaml is malformed, or its model cannot be loaded or reached, or its budget is spent."""
 
 
 class Options(BaseModel):
-    """Base of the kinds' options."""
+    """The base class of the options of all kinds."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
-    @classmethod
-    def read(cls, kind: str, settings: Mapping[str, Any]) -> Self:
-        """Validate.
-
-        Raises:
-            ModelError: one line for every unknown, missing or malformed option.
-        """
-        try:
-            return cls.model_validate(dict(settings))
-        except ValidationError as error:
-            raise ModelError("\n".join(f"kind {kind}: {cls._explain(e)}" for e in error.errors())) from None
-
-    @classmethod
-    def _explain(cls, error: Mapping[str, Any]) -> str:
-        name = ".".join(map(str, error["loc"]))
-        if error["type"] == "extra_forbidden":
-            known = f"; expected one of {', '.join(cls.model_fields)}" if cls.model_fields else "; this kind has none"
-            return f"unknown option {name!r}{near(name, cls.model_fields) or known}"
-        if error["type"] == "missing":
-            return f"option {name!r} is missing"
-        found = re.sub(r"//\S*@", "//", repr(error["input"]))  # an address that is no address may hold a password
-        return f"option {name!r}: found {found}; {error['msg'].removeprefix('Value error, ')}"
-
 
 class Prices(BaseModel):
-    """What a million tokens cost, of prompts and of replies, in any one currency.
+    """The prices of a million prompt tokens and of a million reply tokens, in any one currency.
 
     >>> Prices(prompt=2.5, reply=10).cost(2_000_000, 50)
     5.0005
@@ -73,12 +50,12 @@ class Prices(BaseModel):
     reply: float = Field(ge=0)
 
     def cost(self, prompt_tokens: int, reply_tokens: int) -> float:
-        """Of so many tokens."""
+        """Return the cost of this many tokens."""
         return (prompt_tokens * self.prompt + reply_tokens * self.reply) / 1e6
 
 
 class LanguageModelOptions(Options):
-    """Options of any language model."""
+    """The options that all language models have."""
 
     model: str
     prices: Prices | None = None
@@ -91,17 +68,17 @@ class LanguageModelOptions(Options):
 
     @field_validator("only_decomposes")
     @classmethod
-    def _plays_one_role(cls, found: bool, others: ValidationInfo) -> bool:
-        if found and others.data.get("only_verifies"):
+    def _plays_one_role(cls, value: bool, others: ValidationInfo) -> bool:
+        if value and others.data.get("only_verifies"):
             raise ValueError("it cannot go with `only_verifies: true`")
-        return found
+        return value
 
     @field_validator("calibration", "averaged_with")
     @classmethod
-    def _verifies(cls, found: Any, others: ValidationInfo) -> Any:
-        if found and not others.data.get("only_verifies"):
+    def _verifies(cls, value: Any, others: ValidationInfo) -> Any:
+        if value and not others.data.get("only_verifies"):
             raise ValueError("it goes with `only_verifies: true`")
-        return found
+        return value
 
 
 class TransformersOptions(LanguageModelOptions):
@@ -122,7 +99,7 @@ class TransformersOptions(LanguageModelOptions):
 
 
 def without_credentials(address: str) -> str:
-    """An address as messages show it.
+    """Return an address without user and password, as messages show it.
 
     >>> without_credentials("https://user:secret@example.org/v1")
     'https://example.org/v1'
@@ -133,11 +110,11 @@ def without_credentials(address: str) -> str:
 _HTTP = TypeAdapter(HttpUrl)
 
 
-def _addresses(found: tuple[str, ...]) -> tuple[str, ...]:
-    """The addresses as they were given, for the first is a part of cache keys."""
-    if len(set(found)) < len(found):
+def _addresses(addresses: tuple[str, ...]) -> tuple[str, ...]:
+    """Check the addresses and return them unchanged, since the first one is a part of cache keys."""
+    if len(set(addresses)) < len(addresses):
         raise ValueError("an address stands twice; keep one")
-    for address in found:
+    for address in addresses:
         if "://" not in address:
             raise ValueError("expected an address that begins with http:// or https://")
         try:
@@ -146,11 +123,11 @@ def _addresses(found: tuple[str, ...]) -> tuple[str, ...]:
             raise ValueError(error.errors()[0]["msg"]) from None
         if not address.isprintable() or set(address) & set("?# "):
             raise ValueError("expected an address without blanks and without what follows a ? or #")
-    return found
+    return addresses
 
 
 class OpenAIOptions(LanguageModelOptions):
-    """The options of ``kind: openai``. No key is ever stored: the options name the environment variable that holds it."""
+    """The options of ``kind: openai``. They never hold the key, only the name of its environment variable."""
 
     base_url: Annotated[
         tuple[str, ...],
@@ -177,17 +154,24 @@ class OpenAIOptions(LanguageModelOptions):
     extra_body: dict[str, JsonValue] = Field(default_factory=dict)
 
 
-#: The kinds of language models, by what params.yaml calls them.
+#: The kinds of language models, by their names in params.yaml.
 LANGUAGE_MODELS: dict[str, type[LanguageModelOptions]] = {"transformers": TransformersOptions, "openai": OpenAIOptions}
 
 
 def read_kind(
     part: str, settings: Mapping[str, Any], kinds: Mapping[str, type[Options]], error: type[ClaimwiseError] = ModelError
 ) -> Options:
-    """The options of an entry by its ``kind``; ``part`` says in messages what the entry is for.
+    """Return the options of an entry, checked by its ``kind``.
+
+    Args:
+        part: what the entry describes, for messages, such as "model".
+        settings: the entry: ``kind`` and the options of that kind.
+        kinds: the options' class of every kind.
+        error: raised if the kind is not one of ``kinds``.
 
     Raises:
-        ModelError: an option is unknown or malformed; where the kind is none of these, the given error.
+        ModelError: an option is unknown, missing or malformed; one line for each.
+        ClaimwiseError: the kind is unknown; this is ``error``.
 
     >>> read_kind("example", {"kind": "plane"}, {"plain": Options, "other": Options})
     Traceback (most recent call last):
@@ -195,9 +179,24 @@ def read_kind(
     claimwise.models.options.ModelError: unknown kind of example 'plane'; did you mean 'plain'? expected plain or other
     """
     kind, options = settings.get("kind"), {key: value for key, value in settings.items() if key != "kind"}
-    if kind not in list(kinds):  # a list from YAML is no kind either, and no mapping can be asked for it
+    if kind not in list(kinds):  # a list: the kind may be unhashable, such as a list from YAML
         *others, last = kinds
-        raise error(
-            f"unknown kind of {part} {kind!r}{near(str(kind), kinds) or ';'} expected {', '.join(others)} or {last}"
-        )
-    return kinds[kind].read(kind if part == "model" else f"{kind} ({part})", options)
+        expected = f"{', '.join(others)} or {last}" if others else last
+        raise error(f"unknown kind of {part} {kind!r}{near(str(kind), kinds) or ';'} expected {expected}")
+    try:
+        return kinds[kind].model_validate(options)
+    except ValidationError as invalid:
+        label = kind if part == "model" else f"{kind} ({part})"
+        lines = [f"kind {label}: {_explained(one, kinds[kind].model_fields)}" for one in invalid.errors()]
+        raise ModelError("\n".join(lines)) from None
+
+
+def _explained(error: Mapping[str, Any], fields: Collection[str]) -> str:
+    name = ".".join(map(str, error["loc"]))
+    if error["type"] == "extra_forbidden":
+        expected = f"; expected one of {', '.join(fields)}" if fields else "; this kind has none"
+        return f"unknown option {name!r}{near(name, fields) or expected}"
+    if error["type"] == "missing":
+        return f"option {name!r} is missing"
+    shown = re.sub(r"//\S*@", "//", repr(error["input"]))  # a malformed address may hold a password, too
+    return f"option {name!r}: found {shown}; {error['msg'].removeprefix('Value error, ')}"

@@ -1,9 +1,8 @@
-"""Next-token logits of many prompts that begin alike, each shared beginning computed once.
+"""Next-token logits of many prompts with shared prefixes; each prefix is computed once.
 
-Prompts are arranged in a tree by their common beginnings (instructions, then a document, then its claims).
-The keys and values of a beginning are computed once; everything that follows it is packed into one row
-over them, with a mask under which a token sees its own prompt only and positions that continue from the
-shared beginning. The logits are those of one prompt at a time, up to rounding.
+Prompts are arranged in a tree by their common prefixes (instructions, then a document, then its claims). The keys and
+values of a prefix are computed once. All that follows the prefix is packed into one row: a mask lets each token see only
+its own prompt, and positions continue from the prefix. The logits are those of one prompt at a time, up to rounding.
 
 A document of P tokens with n claims of S tokens costs P + nS tokens instead of n(P + S).
 """
@@ -21,29 +20,29 @@ from transformers import DynamicCache, PreTrainedModel
 
 Tokens = Sequence[int]
 
-WORTH = 24  # a shorter shared beginning is cheaper to compute again than to keep apart
+WORTH = 24  # tokens; a shorter prefix is cheaper to compute again than to share
 _SUPPORTED = {"full_attention", "sliding_attention"}
-#: How a configuration may bound attention beside ``sliding_window``: in a way that the mask here does not know.
+#: Names of options other than ``sliding_window`` that limit attention; the mask here does not support them.
 _WINDOW = re.compile(r"(?!.*sliding_window|max_window_layers).*window.*|local_attention")
-_KEPT = 2  # instructions remembered: those of a decomposition and those of a verification
+_KEPT = 2  # instructions whose cache is kept: those of a decomposition and those of a verification
 
 
 class UnsupportedArchitecture(ValueError):
-    """A shared prefix changes this model's logits; prompts have to run one by one or padded."""
+    """Sharing a prefix would change this model's logits. Its prompts must run one by one or in padded batches."""
 
 
 @dataclass
 class _Row:
-    """Segments packed into one row; each is added after the one that it continues (its parent; -1: the cache)."""
+    """Segments of prompts packed into one row. A segment continues an earlier one, its parent, or the cache (-1)."""
 
-    ids: list[int] = field(default_factory=list)  # of each token
-    positions: list[int] = field(default_factory=list)  # of each token in its prompt
-    segments: list[int] = field(default_factory=list)  # of each token, the number of its segment
-    parents: list[int] = field(default_factory=list)  # of each segment
-    ends: dict[int, int] = field(default_factory=dict)  # the place of each prompt's last token
+    ids: list[int] = field(default_factory=list)  # each token's id
+    positions: list[int] = field(default_factory=list)  # each token's position in its prompt
+    segments: list[int] = field(default_factory=list)  # the number of each token's segment
+    parents: list[int] = field(default_factory=list)  # each segment's parent
+    ends: dict[int, int] = field(default_factory=dict)  # the index in the row of each prompt's last token
 
     def add(self, tokens: Tokens, position: int, parent: int = -1) -> int:
-        """Add a segment whose first token has this position; returns its number."""
+        """Add a segment whose first token has this position, and return its number."""
         number = len(self.parents)
         self.parents.append(parent)
         self.ids += tokens
@@ -52,7 +51,7 @@ class _Row:
         return number
 
     def add_tree(self, node: Node, prompts: Sequence[Tokens], parent: int = -1) -> None:
-        """Add a node's own tokens and all that is below it."""
+        """Add the tokens of a node and of all nodes below it."""
         if node.stop > node.start:
             parent = self.add(prompts[node.member][node.start : node.stop], node.start, parent)
         for i in node.leaves:
@@ -67,16 +66,16 @@ class SharedPrefix:
 
     Args:
         model: a causal language model, in evaluation mode.
-        probe: prompts to try it on, of several documents with several claims each.
-        row_tokens: most tokens in one packed row; bounds the memory of masks and activations.
-        chunk_tokens: most tokens of a shared beginning computed at once; small chunks take less memory, and under a
-            mask do less that it hides.
-        whole_tokens: a document and its claims of up to this many tokens together are one row, without a cache
-            in between; several such documents share a row.
+        probe: prompts for a self-check, of several documents with several claims each.
+        row_tokens: the most tokens in one packed row; limits the memory of masks and activations.
+        chunk_tokens: the most tokens of a prefix that are computed at once. Small chunks take less memory, and compute
+            less attention that the mask hides.
+        whole_tokens: a document and its claims with at most this many tokens together are one row, without a cache in
+            between. Several such documents share a row.
 
     Raises:
-        UnsupportedArchitecture: the model has layers that are neither full nor sliding-window attention, or
-            answers the probe otherwise than one prompt at a time.
+        UnsupportedArchitecture: the model has layers that are neither full nor sliding-window attention, or its logits
+            for the probe differ from those of one prompt at a time.
     """
 
     def __init__(
@@ -89,12 +88,12 @@ class SharedPrefix:
     ):
         self.model = model
         self._row_tokens, self._chunk_tokens = row_tokens, chunk_tokens
-        self._kept: dict[tuple[int, ...], DynamicCache] = {}  # instructions, the latest last
-        #: What else a pass says at places of a row, in columns beside the logits there: see ``Contradiction.beside``.
-        self.beside: Callable[[torch.Tensor, int, torch.Tensor], torch.Tensor] = lambda logits, row, ends: logits
+        self._kept: dict[tuple[int, ...], DynamicCache] = {}  # caches of instructions, the latest last
+        #: May append columns to the logits of a pass; see ``Contradiction.append_columns``.
+        self.append_columns: Callable[..., torch.Tensor] = lambda logits, row, ends: logits
         try:
             self._windows = _windows(model)
-            # Both ways are tried: claims continue a document from a cache, or are in one row with it.
+            # Check both ways: claims that continue a document from a cache, and claims in one row with it.
             for whole in (0, row_tokens):
                 self._whole_tokens = whole
                 self._check(probe)
@@ -106,21 +105,21 @@ class SharedPrefix:
 
     @torch.inference_mode()
     def logits(self, prompts: Sequence[Tokens]) -> Iterator[tuple[int, torch.Tensor]]:
-        """(index, logits over the vocabulary after the last token) of every prompt, as they are computed."""
+        """Yield (index, logits over the vocabulary after the last token) of every prompt, as they are computed."""
         if not prompts:
             return
         root = tree(prompts)
         if len(prompts) == 1:
-            root.stop = 0  # nothing is shared
+            root.stop = 0  # a single prompt shares nothing
         cache = self._root(prompts[root.member][: root.stop], keep=len(root.children) > 1)
         yield from self._below(root, prompts, cache)
 
     @torch.inference_mode()
     def beginning(self, prompts: Sequence[Tokens]) -> DynamicCache:
-        """Keys and values of what all prompts begin with, for generation to go on from; kept like instructions are.
+        """Return the keys and values of the prompts' common prefix, from which generation continues.
 
-        Of one prompt, or where little is shared, what is kept of it already, mostly no tokens. The last token of a prompt
-        is never among them.
+        They are kept for the next call. For one prompt or a short prefix, only what is kept already is returned, which is
+        mostly nothing. The prefix never has the last token of a prompt.
         """
         root = tree(prompts)
         shared = prompts[root.member][: root.stop]
@@ -132,9 +131,9 @@ class SharedPrefix:
     def after(
         self, beginning: DynamicCache, texts: Sequence[Tokens]
     ) -> Iterator[list[tuple[torch.Tensor, torch.Tensor]]]:
-        """Keys and values of each text, layer by layer, (heads, tokens, size); each follows the beginning, none another.
+        """Yield each text's keys and values after a common beginning, layer by layer: (heads, tokens, size).
 
-        Short texts share a pass.
+        Short texts share a pass, in which no text sees another.
         """
         start = beginning.get_seq_length()
         for group in self._groups(texts):
@@ -146,14 +145,14 @@ class SharedPrefix:
                     row.add(text, start)
                 if row.ids:
                     self._forward(self.model.base_model, row, cache)
-            at = start
+            first = start
             for text in group:
-                end = at + len(text)
-                yield [(layer.keys[0, :, at:end], layer.values[0, :, at:end]) for layer in cache.layers]
-                at = end
+                end = first + len(text)
+                yield [(layer.keys[0, :, first:end], layer.values[0, :, first:end]) for layer in cache.layers]
+                first = end
 
     def _groups(self, texts: Sequence[Tokens]) -> Iterator[list[Tokens]]:
-        """Texts in order, as many at a time as one pass may have tokens, and one at least."""
+        """Yield the texts in order, in groups that fit in one pass; a group has at least one text."""
         group: list[Tokens] = []
         for text in texts:
             if group and sum(map(len, group)) + len(text) > min(self._chunk_tokens, self._row_tokens):
@@ -164,37 +163,40 @@ class SharedPrefix:
             yield group
 
     def shrink(self) -> bool:
-        """Use half as much memory from now on; False where that is no longer possible."""
+        """Use half as much memory from now on; return False if that is no longer possible."""
         self._kept.clear()
         self._row_tokens, self._chunk_tokens = self._row_tokens // 2, self._chunk_tokens // 2
         return self._row_tokens >= 64
 
     def _root(self, tokens: Tokens, keep: bool) -> DynamicCache:
-        """Keys and values of what all prompts share.
+        """Return the keys and values of the prompts' common prefix.
 
-        Instructions, which several documents follow, are kept for the next call and so are computed once a run;
-        a single document is not, since the next call shows another.
+        Instructions are kept for the next call, so they are computed once a run. A single document is not kept, since the
+        next call is about another one.
         """
-        wanted = tuple(tokens)
-        cache = self._longest_kept(wanted)
-        known = cache.get_seq_length()
-        if known < len(wanted):
-            cache = self.extend(cache, tokens[known:])
-        if keep and wanted:
-            self._kept.pop(wanted, None)
-            self._kept[wanted] = cache
+        prefix = tuple(tokens)
+        cache = self._longest_kept(prefix)
+        kept_tokens = cache.get_seq_length()
+        if kept_tokens < len(prefix):
+            cache = self.extend(cache, tokens[kept_tokens:])
+        if keep and prefix:
+            self._kept.pop(prefix, None)
+            self._kept[prefix] = cache
             while len(self._kept) > _KEPT:
                 del self._kept[next(iter(self._kept))]
         return cache
 
-    def _longest_kept(self, wanted: tuple[int, ...]) -> DynamicCache:
-        """What is kept of the most tokens that these begin with; an empty cache, if nothing is."""
-        found = [cache for tokens, cache in self._kept.items() if wanted[: len(tokens)] == tokens]
-        return max(found, key=DynamicCache.get_seq_length, default=DynamicCache())
+    def _longest_kept(self, tokens: tuple[int, ...]) -> DynamicCache:
+        """Return the kept cache of the longest prefix of these tokens, or an empty cache."""
+        caches = [cache for prefix, cache in self._kept.items() if tokens[: len(prefix)] == prefix]
+        return max(caches, key=DynamicCache.get_seq_length, default=DynamicCache())
 
     def _below(self, node: Node, prompts: Sequence[Tokens], cache: DynamicCache) -> Iterator:
-        """Logits of all prompts of a node whose tokens are in the cache; a child that is not read whole gets a cache, too."""
-        parts = [Node(i, node.stop, node.stop, leaves=[i]) for i in node.leaves]  # of no shared tokens
+        """Yield the logits of all prompts below a node whose tokens are in the cache.
+
+        Small children share rows; a large child gets its own cache.
+        """
+        parts = [Node(i, node.stop, node.stop, leaves=[i]) for i in node.leaves]  # nodes without shared tokens
         large = []
         for child in node.children:
             if child.size(prompts) > min(self._whole_tokens, self._row_tokens):
@@ -214,22 +216,27 @@ class SharedPrefix:
             yield from self._below(child, prompts, extended)
 
     def extend(self, cache: DynamicCache, tokens: Tokens) -> DynamicCache:
-        """Keys and values of the given cache's tokens and these; the given one is left as it was."""
+        """Return a cache of the given cache's tokens and these; the given cache does not change."""
         cache, position = _share(cache), cache.get_seq_length()
-        for at in range(0, len(tokens), self._chunk_tokens):
+        for start in range(0, len(tokens), self._chunk_tokens):
             row = _Row()
-            row.add(tokens[at : at + self._chunk_tokens], position + at)
+            row.add(tokens[start : start + self._chunk_tokens], position + start)
             self._forward(self.model.base_model, row, cache)
         return cache
 
     def _run(self, row: _Row, cache: DynamicCache) -> Iterator[tuple[int, torch.Tensor]]:
         ends = torch.tensor(list(row.ends.values()), device=self.model.device)
         output = self._forward(self.model, row, _Ended(cache) if cache.layers else None, logits_to_keep=ends)
-        yield from zip(row.ends, self.beside(output.logits[0], 0, ends), strict=True)
+        yield from zip(row.ends, self.append_columns(output.logits[0], 0, ends), strict=True)
 
     def packed(self, groups: Sequence[Sequence[Tokens]]) -> tuple[dict[str, torch.Tensor], list[list[int]]]:
-        """Each group of prompts as one row without a cache, for training: what the model takes, and for each group where
-        its prompts end. Shorter rows are padded with tokens that nothing sees."""
+        """Pack each group of prompts into one row without a cache, for training.
+
+        Shorter rows are padded with tokens that no other token sees.
+
+        Returns:
+            The model's inputs, and for each group the indices in its row at which its prompts end.
+        """
         rows, ends = [], []
         for prompts in groups:
             rows.append(_Row())
@@ -239,9 +246,9 @@ class SharedPrefix:
         ids, positions = torch.zeros(2, len(rows), longest, dtype=torch.long, device=device)
         full = torch.eye(longest, dtype=torch.bool, device=device).repeat(len(rows), 1, 1, 1)
         for number, row in enumerate(rows):
-            own = slice(len(row.ids))
-            ids[number, own], positions[number, own] = torch.tensor([row.ids, row.positions], device=device)
-            full[number, 0, own, own] = self._sees(row)
+            unpadded = slice(len(row.ids))
+            ids[number, unpadded], positions[number, unpadded] = torch.tensor([row.ids, row.positions], device=device)
+            full[number, 0, unpadded, unpadded] = self._sees(row)
         behind = positions[:, None, :, None] - positions[:, None, None, :]
         return {"input_ids": ids, "position_ids": positions, "attention_mask": self.masks(full, behind)}, ends
 
@@ -257,21 +264,21 @@ class SharedPrefix:
         )
 
     def _mask(self, row: _Row, past: int) -> torch.Tensor | dict[str, torch.Tensor] | None:
-        """Which tokens each token sees: all of the cache, and what is before it in its own prompt.
+        """Return the mask: each token sees all of the cache, and the tokens before it in its own prompt.
 
-        None (plain causal attention, whose kernels are faster) where that is the same.
+        It is None if plain causal attention, whose kernels are faster, does the same.
         """
         device = self.model.device
         if not past and len(row.parents) == 1 and all(w is None or w >= len(row.ids) for w in self._windows.values()):
             return None
-        own = self._sees(row)
-        full = torch.cat([own.new_ones(len(row.ids), past), own], 1)[None, None]
+        within_row = self._sees(row)
+        full = torch.cat([within_row.new_ones(len(row.ids), past), within_row], 1)[None, None]
         positions = torch.tensor(row.positions, device=device)
-        seen = torch.cat([torch.arange(past, device=device), positions])
-        return self.masks(full, positions[:, None] - seen[None, :])
+        key_positions = torch.cat([torch.arange(past, device=device), positions])
+        return self.masks(full, positions[:, None] - key_positions[None, :])
 
     def _sees(self, row: _Row) -> torch.Tensor:
-        """Which of a row's tokens each of them sees, (tokens, tokens)."""
+        """Return which of a row's tokens each of them sees: (tokens, tokens)."""
         sees = torch.eye(len(row.parents), dtype=torch.bool)
         for number, parent in enumerate(row.parents):
             if parent >= 0:
@@ -280,7 +287,12 @@ class SharedPrefix:
         return sees.to(self.model.device)[segments[:, None], segments[None, :]].tril_()
 
     def masks(self, full: torch.Tensor, behind: torch.Tensor) -> torch.Tensor | dict[str, torch.Tensor]:
-        """What the model takes as its mask, of what full attention sees, and how many positions behind a token that is."""
+        """Return the attention mask in the form that the model takes: one mask, or one for each kind of layer.
+
+        Args:
+            full: whether a token (row) sees another (column) under full attention.
+            behind: how many positions the column is behind the row; sliding windows end there.
+        """
         masks = {
             kind: self._typed(full if window is None else full & (behind < window))
             for kind, window in self._windows.items()
@@ -288,7 +300,7 @@ class SharedPrefix:
         return masks if len(masks) > 1 else next(iter(masks.values()))
 
     def _typed(self, mask: torch.Tensor) -> torch.Tensor:
-        """Of what is seen, as the model's attention takes it: the same, or what is added to its scores."""
+        """Return a mask of booleans for sdpa; for eager attention, the values that are added to its scores."""
         if self.model.config._attn_implementation == "sdpa":
             return mask
         dtype = self.model.dtype
@@ -296,12 +308,15 @@ class SharedPrefix:
 
     @torch.inference_mode()
     def _check(self, probe: Sequence[Tokens]) -> None:
-        """Compare with one prompt at a time: what comes next, as a distribution over the vocabulary.
+        """Compare the next token's distribution over the vocabulary with that of one prompt at a time.
 
-        In half precision the logarithms of rare words' probabilities differ by .2 to .4 from rounding alone, the
-        distributions by .05 at most (total variation, on checkpoints of 0.1 and 0.5 billion parameters; either is as far
-        from float32), while a claim that sees another moves them by .29 or more. A wrong position may move them by less
-        (.007 and .12): in single precision, where the limit is a ten-thousandth, it is seen.
+        In half precision, rounding alone changes the log-probabilities of rare words by .2 to .4, and the distributions by at
+        most .05 (total variation, on checkpoints of 0.1 and 0.5 billion parameters; both ways are equally far from float32).
+        A claim that sees another one changes the distributions by .29 or more. A wrong position may change them by less
+        (.007 and .12). Single precision, with its limit of a ten-thousandth, detects that.
+
+        Raises:
+            UnsupportedArchitecture: they differ by more than rounding.
         """
         low = self.model.dtype in (torch.bfloat16, torch.float16)
         packed = dict(self.logits(probe))
@@ -320,10 +335,14 @@ class SharedPrefix:
 
 
 def _windows(model: PreTrainedModel) -> dict[str, int | None]:
-    """The model's kinds of attention layers and their windows; one entry where all layers are alike."""
+    """Return the window of each kind of the model's attention layers; None for full attention.
+
+    Raises:
+        UnsupportedArchitecture: the mask here does not fit this kind of attention.
+    """
     config = model.config.get_text_config()
     window = getattr(config, "sliding_window", None)
-    # GPT-Neo's window has a name and a meaning of its own, and is longer than the prompts of the comparison.
+    # The self-check would miss such a window if it is longer than the probe, as GPT-Neo's is.
     unknown = [name for name, value in config.to_dict().items() if _WINDOW.fullmatch(name) and value]
     if unknown:
         raise UnsupportedArchitecture(
@@ -339,10 +358,10 @@ def _windows(model: PreTrainedModel) -> dict[str, int | None]:
 
 
 def _share(cache: DynamicCache) -> DynamicCache:
-    """A cache that grows apart from the given one: the tensors are shared, since growing makes new ones.
+    """Return a cache that grows independently of the given one. Tensors are shared, since growing makes new ones.
 
-    Its layers keep all tokens even for sliding-window attention, because the mask does the sliding: packed
-    claims continue from the same position, not one after the other.
+    Layers keep all tokens even with sliding-window attention, because the mask does the sliding: packed claims all
+    continue from the same position, not one after the other.
     """
     shared = DynamicCache()
     shared.layers = [copy.copy(layer) for layer in cache.layers]
@@ -350,23 +369,26 @@ def _share(cache: DynamicCache) -> DynamicCache:
 
 
 class _Ended(DynamicCache):
-    """A cache that is read for the last time: what follows its tokens is shown to attention, and not kept."""
+    """A cache in its last use: attention sees the tokens that follow, but they are not kept."""
 
     def __init__(self, cache: DynamicCache):
         super().__init__()
         self.layers = cache.layers
 
     def update(self, key_states: torch.Tensor, value_states: torch.Tensor, layer_idx: int, *args, **kwargs):
-        known = self.layers[layer_idx]
-        return torch.cat([known.keys, key_states], -2), torch.cat([known.values, value_states], -2)
+        layer = self.layers[layer_idx]
+        return torch.cat([layer.keys, key_states], -2), torch.cat([layer.values, value_states], -2)
 
 
-# -- prompts in a tree by their common beginnings ------
+# -- the tree of prompts -------------------------------------------------------------------------------
 
 
 @dataclass
 class Node:
-    """A shared beginning: tokens ``start:stop`` of ``prompts[member]``, what follows it, and who ends after it."""
+    """A shared part of prompts: tokens ``start:stop`` of ``prompts[member]``.
+
+    ``children`` are shared parts that continue it; ``leaves`` are the prompts that continue it without further sharing.
+    """
 
     member: int
     start: int
@@ -375,24 +397,24 @@ class Node:
     leaves: list[int] = field(default_factory=list)
 
     def size(self, prompts: Sequence[Tokens]) -> int:
-        """Tokens in this node and below it."""
+        """Return the number of tokens in this node and below it."""
         own = self.stop - self.start + sum(len(prompts[i]) - self.stop for i in self.leaves)
         return own + sum(child.size(prompts) for child in self.children)
 
     def members(self) -> list[int]:
-        """The prompts that end here or below."""
+        """Return the indices of the prompts that continue this node, with or without further sharing."""
         return self.leaves + [i for child in self.children for i in child.members()]
 
 
 def tree(prompts: Sequence[Tokens], worth: int = WORTH) -> Node:
-    """Arrange prompts by their common beginnings.
+    """Arrange prompts in a tree by their common prefixes.
 
     Args:
-        prompts: token ids, none empty.
-        worth: fewest shared tokens that make a node of their own.
+        prompts: each prompt's token ids; no prompt is empty.
+        worth: the fewest shared tokens that make a node.
 
     Returns:
-        The root, perhaps of no tokens. Every prompt is a leaf once, with at least one token of its own.
+        The root, which may have no tokens. Every prompt is a leaf once, with at least one token that is not in a node.
 
     >>> root = tree([[1, 2, 3, 4], [1, 2, 3, 5], [1, 9]], worth=2)
     >>> (root.start, root.stop, root.leaves), [(c.start, c.stop, c.leaves) for c in root.children]
@@ -403,23 +425,24 @@ def tree(prompts: Sequence[Tokens], worth: int = WORTH) -> Node:
 
 def _node(prompts: Sequence[Tokens], members: list[int], start: int, worth: int) -> Node:
     first, last = prompts[members[0]], prompts[members[-1]]
-    most = min(len(prompts[i]) for i in members) - 1  # a leaf keeps one token, whose logits are wanted
+    limit = min(len(prompts[i]) for i in members) - 1  # every leaf keeps its last token, whose logits are wanted
     stop = start
-    while stop < most and first[stop] == last[stop]:  # what the first and the last of sorted prompts share, all share
+    # Prompts are sorted, so a prefix of the first and the last one is a prefix of all.
+    while stop < limit and first[stop] == last[stop]:
         stop += 1
-    # A prompt that ends with its next token comes before those that it begins, and leaves the others to go on.
+    # Prompts with only one more token end here; the others may share more.
     node = Node(members[0], start, stop, leaves=[i for i in members if len(prompts[i]) == stop + 1])
     members = [i for i in members if len(prompts[i]) > stop + 1]
-    for _, alike in groupby(members, key=lambda i: prompts[i][stop]):
-        below = list(alike)
-        if len(below) == 1:
-            node.leaves += below
+    for _, group in groupby(members, key=lambda i: prompts[i][stop]):
+        same_token = list(group)
+        if len(same_token) == 1:
+            node.leaves += same_token
             continue
-        child = _node(prompts, below, stop, worth)
+        child = _node(prompts, same_token, stop, worth)
         if child.stop - child.start >= worth:
             node.children.append(child)
             continue
-        # Too short to be kept apart: whatever begins with it computes it again.
+        # The child is too short to be worth a node: whatever continues it computes its tokens again.
         node.leaves += child.leaves
         for grandchild in child.children:
             grandchild.start = stop

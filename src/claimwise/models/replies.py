@@ -1,6 +1,6 @@
-"""What a language model is: something that continues prompts and says how probable answers are.
+"""The interface of a language model: it continues prompts and says how probable answers are.
 
-It knows nothing of claims. ``language.PromptedModel`` turns any of these into a model with the six roles.
+It knows nothing of claims. ``language.PromptedModel`` turns a language model into a model with the six roles.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ class Reply:
 
     Attributes:
         text: what the model wrote.
-        probabilities: of each choice at the answer's position, as the model gives them (they need not sum to 1).
-        contradicted: beside probabilities, where the model says it, see ``Verdict``.
-        cut: the text was stopped before its end, by its length limit or a content filter.
-        reason: why there is neither text nor probabilities; ``Reason.REFUSAL`` where the model said that it refuses.
+        probabilities: the probability of each choice at the answer's position; they need not sum to 1.
+        contradicted: see ``Verdict``; only with probabilities, and only for some models.
+        cut: whether the text was stopped before its end, by its length limit or a content filter.
+        reason: why there is neither text nor probabilities; ``Reason.REFUSAL`` if the model said that it refuses.
     """
 
     text: str | None = None
@@ -35,7 +35,7 @@ class Reply:
 
     @property
     def stored(self) -> dict[str, Any]:
-        """What is remembered of it: the fields that say something.
+        """The reply as it is stored in the cache: the fields that are not empty.
 
         >>> Reply(probabilities=(0.9, 0.1)).stored
         {'probabilities': (0.9, 0.1)}
@@ -44,9 +44,9 @@ class Reply:
 
     @property
     def answered(self) -> bool:
-        """Whether there is something to remember; a failure or a blank text is asked again in a later run.
+        """Whether the reply is kept in the cache. After a failure or a blank text, a later run asks again.
 
-        A refusal by the model itself is its answer.
+        A refusal by the model itself is an answer.
 
         >>> Reply("Yes").answered, Reply(" ").answered, Reply(reason="too long").answered
         (True, False, False)
@@ -57,7 +57,7 @@ class Reply:
         return written or self.probabilities is not None or self.reason == Reason.REFUSAL
 
     def before(self, stop: Sequence[str]) -> Reply:
-        """The reply up to the first of these texts, which ends it wherever else it was cut.
+        """Return the reply up to the first of these texts; it then counts as complete.
 
         >>> Reply("- It rained. Passage: Bo", cut=True).before(["Passage:", "Summary:"])
         Reply(text='- It rained. ', probabilities=None, cut=False, reason=None, contradicted=None)
@@ -67,9 +67,10 @@ class Reply:
 
 
 class LanguageModel(Protocol):
-    """Continues prompts. ``fingerprint`` names everything that changes a reply to a given prompt, but for rounding.
+    """Continues prompts.
 
-    ``tally`` is of calls and tokens so far.
+    ``fingerprint`` identifies everything that changes a reply to a given prompt, except for rounding. ``tally`` counts calls
+    and tokens so far.
     """
 
     name: str
@@ -77,28 +78,33 @@ class LanguageModel(Protocol):
     tally: Usage
 
     def replies(self, prompts: Sequence[str], how: Decoding) -> Iterator[tuple[int, Reply]]:
-        """With choices, how probable each is as the first word of the reply; else the prompt's greedy continuation.
+        """Reply to each prompt: with the probabilities of the choices if there are any, otherwise with a text.
 
-        A choice's probability is over all its single-token spellings; a model that gives no probabilities replies with a
-        text. A model that cannot be held to a schema does without it.
+        A choice's probability is that of the reply beginning with it, summed over all its single-token spellings. A model
+        that gives no probabilities replies with a text. A text is the prompt's greedy continuation. A model that cannot
+        follow a schema ignores it.
+
+        Args:
+            prompts: rendered prompts.
+            how: the choices, and the limits of the reply.
 
         Yields:
-            (index of the prompt, its reply) as replies finish, in any order and each index once, so that the caller can
-            store what is finished before a later call fails.
+            (index of the prompt, its reply) as replies finish, each index once and in any order. So the caller can store
+            finished replies before a later call fails.
         """
 
     def fits(self, prompt: str, how: Decoding) -> bool:
-        """Whether the prompt can be read beside the longest reply; so too where the context is not known."""
+        """Whether the context has room for the prompt and the longest reply; true if the context is unknown."""
 
     def count(self, text: str) -> int:
-        """Number of tokens of a prompt, with what a chat template adds; may be an estimate from above."""
+        """Return the number of tokens of a prompt with its chat template, or an estimate that is not too low."""
 
     def longest_reply(self, how: Decoding) -> int:
-        """The most tokens that a reply may have; options may give it another limit than ``how`` does."""
+        """Return the most tokens that a reply may have; options may set another limit than ``how``."""
 
 
 class RecordedReplies:
-    """A language model that looks up what a language model once answered to each rendered prompt.
+    """A language model that looks up recorded replies to rendered prompts.
 
     >>> from claimwise import prompts
     >>> prompt = prompts.load("recorded-judge-rating")
@@ -115,19 +121,19 @@ class RecordedReplies:
         self._replies = replies
 
     def replies(self, prompts: Sequence[str], how: Decoding) -> Iterator[tuple[int, Reply]]:
-        """Look each prompt up; one that was not recorded has no text, and a reason. No probabilities were recorded."""
+        """Look up each prompt. A prompt without a recorded reply gets a reason. No probabilities were recorded."""
         for index, prompt in enumerate(prompts):
             text = self._replies.get(prompt)
             yield index, Reply(text) if text is not None else Reply(reason="no recorded reply")
 
     def fits(self, prompt: str, how: Decoding) -> bool:
-        """What was recorded was read whole."""
+        """Return True: recorded prompts were read in full."""
         return True
 
     def count(self, text: str) -> int:
-        """Nothing is sent, so nothing is counted."""
+        """Return 0, since nothing is sent."""
         return 0
 
     def longest_reply(self, how: Decoding) -> int:
-        """As of a model that gives probabilities."""
+        """Return the limit as for a model that gives probabilities."""
         return 1 if how.choices else how.max_tokens

@@ -1,8 +1,8 @@
-"""Servers of one model: which of them is asked about a document, which is down, which is back.
+"""The servers of one model: which server is asked about a document, which are down, which are back.
 
-All requests of a document go to one server, which remembers what it has read of it; a new document goes to the server
-with the least to do, once it has room. A server that does not serve is taken out while another is left, and its
-documents move; the last one is never taken out. All of it runs in one event loop, so nothing is locked.
+All requests about a document go to one server, whose prefix cache then has the document. A new document goes to the server
+with the least to do, as soon as one has room. A server that does not answer is taken out if another is left, and its
+documents move. The last one is never taken out. All of it runs in one event loop, so nothing is locked.
 """
 
 import asyncio
@@ -15,13 +15,13 @@ from claimwise.models.openai_replies import Server
 from claimwise.models.options import OpenAIOptions
 
 _log = logging.getLogger(__name__)
-_PROBE_SECONDS = 5.0  # between looks at a server that is out
-_REMEMBERED = 4096  # documents; a server has forgotten most of them by then
+_PROBE_SECONDS = 5.0  # between attempts to reach a server that is out
+_REMEMBERED = 4096  # documents; older ones have left the servers' caches
 
 
 @dataclass
 class Place:
-    """Where a document is asked about, and how many of its calls are not answered."""
+    """The server of a document, and the number of its calls that are not finished."""
 
     server: Server
     calls: int = 0
@@ -31,7 +31,7 @@ class ServerPool:
     """Gives every call its server.
 
     Args:
-        options: of the model. ``concurrency`` calls of one server are assigned at once, more only where one document has
+        options: the model's options. A server is assigned at most ``concurrency`` calls at once, unless one document has
             more.
         key: see ``Server``.
     """
@@ -44,9 +44,11 @@ class ServerPool:
         self._watches: set[asyncio.Task] = set()
 
     async def assign(self, document: str, calls: int) -> Place:
-        """Choose a document's server as soon as one has room: that of the last time, if it has, or the least loaded.
+        """Wait until a server has room, and choose the document's server: the same as last time, or the least loaded.
 
-        ``done`` must follow once for each of these calls.
+        Args:
+            document: its text.
+            calls: the number of calls about it. ``done`` must follow once for each.
         """
         while not (free := [server for server in self._serving() if server.load < self._room]):
             self._changed.clear()
@@ -63,7 +65,7 @@ class ServerPool:
 
     @asynccontextmanager
     async def turn(self, place: Place) -> AsyncIterator[Server]:
-        """A document's server, when it can take a further call; where it is out by then, the document moves."""
+        """Wait until the document's server can take a further call; if the server is out by then, the document moves."""
         while True:
             server = place.server
             async with server.slots:
@@ -76,13 +78,13 @@ class ServerPool:
                 place.server.load += place.calls
 
     def done(self, place: Place) -> None:
-        """Note that one of a document's calls has ended, one way or another."""
+        """Note that one of a document's calls has ended, with or without an answer."""
         place.calls -= 1
         place.server.load -= 1
         self._changed.set()
 
     def replace(self, server: Server) -> bool:
-        """Take a server out that does not serve; False where no other is left to be asked in its place."""
+        """Take out a server that does not answer; return False if no other is left to take its place."""
         if all(other.out for other in self._servers if other is not server):
             return False
         if not server.out:
@@ -97,11 +99,11 @@ class ServerPool:
         return True
 
     def problems(self) -> str:
-        """Every server and what it was last in trouble with."""
+        """Return every server's address and its last problem, for messages."""
         return "; ".join(f"{server.address} ({server.problem})" for server in self._servers)
 
     async def close(self) -> None:
-        """End what is still asked, for a loop that closes under it would print so, and let go of all connections."""
+        """Cancel unfinished calls and close all connections. A loop that closes with unfinished calls prints warnings."""
         pending = asyncio.all_tasks() - {asyncio.current_task()}
         for task in pending:
             task.cancel()

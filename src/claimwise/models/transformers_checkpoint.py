@@ -1,4 +1,4 @@
-"""A checkpoint and its tokenizer (``kind: transformers``): loading, prompts as token ids, tokens that spell an answer."""
+"""A checkpoint with its tokenizer (``kind: transformers``): loading, prompts as token ids, tokens that spell an answer."""
 
 import logging
 import re
@@ -26,13 +26,13 @@ from claimwise.models.weights import adapter_folder, config_of, contradiction_fi
 _log = logging.getLogger(__name__)
 
 _HALF = (torch.float16, torch.bfloat16)
-#: StableBeluga2's format, as its model card gives it; ACUEval runs on this model.
+#: StableBeluga2's prompt format by its model card. ACUEval uses this model.
 STABLE_BELUGA = ("### System:\n{system}\n\n### User:\n", "\n\n### Assistant:\n")
 _BELUGA_SYSTEM = (
     "You are Stable Beluga, an AI that follows instructions extremely well. Help as much as you can. Remember, be safe, "
     "and don't do anything illegal."
 )
-_HOLE = "\ue000prompt\ue000"  # a private-use character: no prompt holds it
+_HOLE = "\ue000prompt\ue000"  # stands for the prompt in a chat template; private-use characters are in no prompt
 _TODAY = re.compile(r"""strftime_now\(\s*["']([^"']+)["']""")
 
 
@@ -40,21 +40,23 @@ class Checkpoint:
     """A loaded model with its tokenizer.
 
     Attributes:
-        model: in evaluation mode, on its device.
+        tokenizer: its tokenizer.
+        model: the model in evaluation mode, on its device.
         encoder_decoder: whether it is a sequence-to-sequence model.
-        context: most tokens of a prompt and its reply (of an encoder's prompt alone), where the checkpoint has a limit.
+        contradiction: the head that tells contradicted from absent claims, if the options name one.
+        context: the most tokens of a prompt and its reply together (for an encoder, of the prompt alone); None if the
+            checkpoint has no limit.
     """
 
     def __init__(self, options: TransformersOptions):
         device = None if options.device == "spread" else _device(options.device)
-        where, revision = place(options), options.revision  # of a hub id; a folder has none
+        where, revision = place(options), options.revision
         with explained(options), quiet():
             config = config_of(where, revision)
             self.tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(where, revision=revision)
             self.encoder_decoder = bool(config.is_encoder_decoder)
             kind = AutoModelForSeq2SeqLM if self.encoder_decoder else AutoModelForCausalLM
-            # StableBeluga2, which ACUEval runs on, is published as pickles only; torch's `weights_only` runs none of
-            # their code.
+            # StableBeluga2, which ACUEval uses, is published only as pickles. `weights_only` runs none of their code.
             self.model: PreTrainedModel = kind.from_pretrained(
                 where,
                 revision=revision,
@@ -62,11 +64,11 @@ class Checkpoint:
                 weights_only=True,
                 **({} if device else {"device_map": "auto"}),
             )
-            if options.adapter:  # added to the weights: an answer then costs what it costs without
-                from peft import PeftModel  # half a second, and most checkpoints have none
+            if options.adapter:  # merged into the weights, so that answers take no longer
+                from peft import PeftModel  # here, because importing takes half a second
 
                 with warnings.catch_warnings():
-                    warnings.simplefilter("ignore", FutureWarning)  # peft asks for what transformers will rename
+                    warnings.simplefilter("ignore", FutureWarning)  # peft uses a name that transformers will change
                     adapted = PeftModel.from_pretrained(self.model, adapter_folder(options.adapter))
                 self.model = adapted.merge_and_unload()
             self.model.eval()
@@ -76,17 +78,17 @@ class Checkpoint:
         if self.tokenizer.pad_token_id is None:
             self.tokenizer.pad_token = self.tokenizer.eos_token or self.tokenizer.unk_token
         self._head, self._tail, added = self._frame(options)
-        # A prompt without a chat template may be written with control tokens of its own.
-        known = [] if added else [token for token in self.tokenizer.added_tokens_decoder.values() if token.special]
-        self._controls = re.compile("|".join(re.escape(str(token)) for token in known) or "(?!)")
+        # Control tokens are text in a chat template. Without one, a prompt may be written with control tokens.
+        controls = [] if added else [token for token in self.tokenizer.added_tokens_decoder.values() if token.special]
+        self._controls = re.compile("|".join(re.escape(str(token)) for token in controls) or "(?!)")
         self._start = self.tokenizer("").input_ids if added and not self.encoder_decoder else []
-        # Positions of a decoder; the tokenizer's limit where the model has none (T5's positions are relative).
+        # The model's positions, or the tokenizer's limit if the model has none (T5's positions are relative).
         limit = self.tokenizer.model_max_length
         positions = getattr(config.get_text_config(), "max_position_embeddings", None)
         self.context: int | None = positions or (limit if limit < 1_000_000 else None)
 
     def _frame(self, options: TransformersOptions) -> tuple[str, str, bool]:
-        """What stands before and after a prompt, and whether the tokenizer has still to add its start token."""
+        """Return the text before and after a prompt, and whether the tokenizer must still add its start token."""
         if options.template == "stablebeluga2":
             head, tail = STABLE_BELUGA
             return head.format(system=options.system or _BELUGA_SYSTEM), tail, True
@@ -106,7 +108,7 @@ class Checkpoint:
         return head, tail, False
 
     def _warn_of_today(self, options: TransformersOptions, frame: str) -> None:
-        """Say where a chat template asks for the date: it is given today's, and transformers takes no other clock."""
+        """Warn if the chat template writes today's date into prompts; transformers has no option for another date."""
         template = self.tokenizer.get_chat_template()
         today = {datetime.now().strftime(form) for form in _TODAY.findall(template)}
         if any(shown in frame for shown in today.difference(map(str, options.template_options.values()))):
@@ -120,11 +122,11 @@ class Checkpoint:
             )
 
     def encode(self, prompt: str) -> list[int]:
-        """Token ids of a prompt in its frame.
+        """Return the token ids of a prompt in its frame.
 
-        In a chat template, what looks like a control token in the prompt ("<|im_end|>") is text, and gets a space.
+        In a chat template, text in the prompt that looks like a control token ("<|im_end|>") gets a space to make it text.
         """
-        prompt = self._controls.sub(lambda found: f"{found[0][0]} {found[0][1:]}", prompt)
+        prompt = self._controls.sub(lambda match: f"{match[0][0]} {match[0][1:]}", prompt)
         text = self._head + prompt + self._tail
         if self.encoder_decoder:
             return self.tokenizer(text).input_ids
@@ -132,7 +134,7 @@ class Checkpoint:
 
     @lru_cache(maxsize=64)  # noqa: B019  (a checkpoint lives as long as the process)
     def spellings(self, choice: str) -> list[int]:
-        """Ids of the single tokens that spell a choice: with and without a space before it, in any case."""
+        """Return the ids of the single tokens that spell a choice, with or without a space before it, in any case."""
         special = set(self.tokenizer.all_special_ids)
         return sorted(
             index
@@ -141,22 +143,23 @@ class Checkpoint:
         )
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The text of reply tokens."""
+        """Return the text of a reply's tokens, without special tokens."""
         return self.tokenizer.decode(ids, skip_special_tokens=True)
 
 
 class Contradiction:
-    """A second head: whether what a document does not support is contradicted by it, or only absent.
+    """A second head: is an unsupported claim contradicted by the document, or only absent from it?
 
-    A logistic regression on the states of one layer at the answer's place (``training.contradiction``). It reads while
-    the answer is computed, and changes nothing of it.
+    It is a logistic regression on one layer's states at the answer's position (``training.contradiction``). It reads the
+    states while the answer is computed, and does not change the answer.
 
     Args:
         model: a decoder, whose layers are in ``model.base_model.layers``.
-        name: of a file with ``weight`` (k, width), ``bias`` (k,) and ``layer``, the number of layers below the states.
+        name: the name of a file with ``weight`` (k, width), ``bias`` (k,) and ``layer``, the number of the layer whose
+            output is read, from 1.
 
     Raises:
-        ModelError: the file is another, or is made for another model.
+        ModelError: the file does not have this content, or was made for another model.
     """
 
     def __init__(self, model: PreTrainedModel, name: str):
@@ -179,8 +182,14 @@ class Contradiction:
         states = output if isinstance(output, torch.Tensor) else output[0]
         self._found = torch.nn.functional.linear(states.to(self._weight), self._weight, self._bias)
 
-    def beside(self, logits: torch.Tensor, rows: torch.Tensor | int, ends: torch.Tensor) -> torch.Tensor:
-        """Logits of the last pass at places of its rows, with k columns more: what this head says there."""
+    def append_columns(self, logits: torch.Tensor, rows: torch.Tensor | int, ends: torch.Tensor) -> torch.Tensor:
+        """Append k columns to logits of the last pass: this head's logits at the same tokens.
+
+        Args:
+            logits: the logits at these tokens, (n, vocabulary).
+            rows: the row of each token, or of all.
+            ends: the index of each token in its row.
+        """
         return torch.cat([logits, self._found[rows, ends].to(logits)], -1)
 
 
@@ -189,7 +198,7 @@ def _device(name: str) -> torch.device:
         return torch.accelerator.current_accelerator() if torch.accelerator.is_available() else torch.device("cpu")
     try:
         return torch.empty(0, device=name).device
-    except (AssertionError, RuntimeError, ImportError) as error:  # of another build, or none there
+    except (AssertionError, RuntimeError, ImportError) as error:  # this build or this machine has no such device
         raise ModelError(
             f"kind transformers: `device: {name}` cannot be used here: {first_line(error).split('. ')[0][:100]}. `device: auto` "
             "takes what there is; for another, install the build of torch that knows it"
@@ -197,7 +206,7 @@ def _device(name: str) -> torch.device:
 
 
 def _dtype(options: TransformersOptions, config, device: torch.device | None) -> torch.dtype | str:
-    """What a CPU is fast in, for a checkpoint of half precision, unless the options say; elsewhere the checkpoint's."""
+    """Return the type of the weights: the options', or for half precision on a CPU the faster one, or the checkpoint's."""
     stored = config.dtype
     if options.dtype != "auto" or device is None or device.type != "cpu" or stored not in _HALF:
         return options.dtype
@@ -208,11 +217,11 @@ def _dtype(options: TransformersOptions, config, device: torch.device | None) ->
 
 @cache
 def _fast_on_cpu() -> torch.dtype:
-    """float32, or bfloat16 where that is faster: eight times with AMX, while a CPU without it may be seven times slower."""
-    draw = torch.rand(256, 1024), torch.rand(1024, 1024)
+    """Return float32, or bfloat16 if it is faster: with AMX it is eight times faster, without up to seven times slower."""
+    matrices = torch.rand(256, 1024), torch.rand(1024, 1024)
 
     def seconds(dtype: torch.dtype) -> float:
-        left, right = (tensor.to(dtype) for tensor in draw)
+        left, right = (tensor.to(dtype) for tensor in matrices)
         return min(timeit.repeat(lambda: left @ right, number=1, repeat=4))
 
     return min((torch.float32, torch.bfloat16), key=seconds)

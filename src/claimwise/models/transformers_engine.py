@@ -1,4 +1,4 @@
-"""The computation of a local checkpoint: batched greedy generation, and answers read from the logits."""
+"""The computation of a local checkpoint: batched greedy generation, and probabilities of answers from logits."""
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
@@ -16,14 +16,15 @@ from claimwise.models.transformers_checkpoint import Checkpoint
 from claimwise.prompts import Decoding
 
 _log = logging.getLogger(__name__)
-_CPU_BATCH = 4096  # more tokens in one pass gain nothing on a CPU and cost memory
-_CPU_ROW, _GPU_ROW = 1024, 4096  # tokens: in longer rows attention to what a mask hides costs more than another pass
-_CPU_REPLIES = 32_768  # more rows at once pay when replies are written: a step reads all weights in any case
-_CPU_MEMORY = 2**30  # bytes that keys and values of all replies written at once may take, without what they share
-_CPU_HELD = 5 * 2**29  # the same with what they share, of which every row has a copy
-_GPU_WHOLE = 1024  # smaller documents with their claims do not fill an accelerator: several share a row
-_BLANK_MASS = 0.1  # what follows a less probable blank changes little, and is not worth another pass
-#: What sharing is tried on: two documents under common instructions, and after each two endings with different answers.
+_CPU_BATCH = 4096  # tokens in one pass; more gain nothing on a CPU and cost memory
+_CPU_ROW, _GPU_ROW = 1024, 4096  # tokens; in longer rows, attention that the mask hides costs more than another pass
+_CPU_REPLIES = 32_768  # tokens of all replies written at once; many rows pay, since each step reads all weights
+_CPU_MEMORY = 2**30  # bytes for the keys and values of all replies written at once, without shared prefixes
+_CPU_HELD = 5 * 2**29  # bytes for them with shared prefixes, of which every row has a copy
+_GPU_WHOLE = 1024  # tokens; a smaller document with its claims does not fill a GPU, so several share a row
+_BLANK_MASS = 0.1  # the probability of a blank from which another pass reads the answer after it
+#: Prompts for the self-check of sharing: two documents under the same instructions, each with two endings whose answers
+#: differ.
 _BEGINNINGS = [
     f"Read the passage, then say whether the statement follows from it. Answer Yes or No, and nothing else.\n\n{passage}\n\n"
     for passage in (
@@ -32,12 +33,18 @@ _BEGINNINGS = [
     )
 ]
 _ENDS = ["Ann Lee voted for the tram line.\nAnswer:", "The bridge was"]
-_GPU_BATCH, _GPU_REPLIES = 16_384, 400_000  # tokens that more of would gain nothing
+_GPU_BATCH, _GPU_REPLIES = 16_384, 400_000  # tokens; more gain nothing
 
 
-class _First(NamedTuple):
-    """What may follow a prompt: how probable each choice is, and the most probable blank (-1: there is none); and what
-    ``Contradiction`` says."""
+class _NextToken(NamedTuple):
+    """The probabilities of what may follow a prompt.
+
+    Attributes:
+        choices: the probability of each choice.
+        blank: the id of the most probable blank; -1 if the vocabulary has none.
+        blank_mass: its probability.
+        contradicted: the probability that ``Contradiction`` gives.
+    """
 
     choices: list[float]
     blank: int
@@ -46,15 +53,15 @@ class _First(NamedTuple):
 
 
 class Engine:
-    """Answers and texts of a checkpoint, loaded at once; see ``TransformersLanguageModel``."""
+    """The replies of a checkpoint, which is loaded at once; see ``TransformersLanguageModel``."""
 
     def __init__(self, options: TransformersOptions, name: str):
         self._options, self._name = options, name
         self.checkpoint = Checkpoint(options)
         self._model = self.checkpoint.model
-        self._missing: set[str] = set()  # answers that it cannot spell in one token
-        given = options.batch_tokens
-        self._batch_tokens, self._reply_tokens = (given, given) if given else _limits(self._model)
+        self._missing: set[str] = set()  # choices that no single token spells
+        limit = options.batch_tokens
+        self._batch_tokens, self._reply_tokens = (limit, limit) if limit else _limits(self._model)
 
     @cached_property
     def _shared(self) -> SharedPrefix | None:
@@ -70,15 +77,15 @@ class Engine:
             _log.warning("%s; claims are verified in padded batches instead, each reading its document again", error)
             return None
         if self.checkpoint.contradiction:
-            shared.beside = self.checkpoint.contradiction.beside
+            shared.append_columns = self.checkpoint.contradiction.append_columns
         return shared
 
     def replies(self, prompts: Sequence[str], how: Decoding) -> Iterator[tuple[int, Reply, int, int]]:
-        """(index of the prompt, its reply, tokens of the prompt, tokens of the reply); see ``LanguageModel``."""
+        """Yield (index of the prompt, its reply, tokens of the prompt, tokens of the reply); see ``LanguageModel``."""
         ids = [self.checkpoint.encode(prompt) for prompt in prompts]
         spellings = [self.checkpoint.spellings(choice) for choice in how.choices]
         missing = [choice for choice, tokens in zip(how.choices, spellings, strict=True) if not tokens]
-        if set(missing) - self._missing:  # said once
+        if set(missing) - self._missing:  # warn once
             _log.warning("%s has no token for %s: its answers are generated and read", self._name, ", ".join(missing))
             self._missing.update(missing)
         return self._write(ids, how) if missing or not spellings else self._choose(ids, spellings)
@@ -86,29 +93,26 @@ class Engine:
     # -- answers -----------------------------------------------------------------------------------
 
     def _choose(self, ids: list[list[int]], spellings: list[list[int]]) -> Iterator[tuple[int, Reply, int, int]]:
-        """Probabilities of the choices that these tokens spell."""
-        begun: dict[int, _First] = {}  # prompts whose answer may follow a blank
-        for index, first in self._first(ids, spellings):
+        """Reply with the probabilities of the choices; ``spellings`` has the tokens that spell each."""
+        after_blank: dict[int, _NextToken] = {}  # prompts whose answer may follow a blank
+        for index, first in self._next(ids, spellings):
             if first.blank_mass > _BLANK_MASS:
-                begun[index] = first
+                after_blank[index] = first
             else:
-                yield (
-                    index,
-                    Reply(probabilities=tuple(first.choices), contradicted=first.contradicted),
-                    len(ids[index]),
-                    0,
-                )
-        again = list(begun)
-        for place, second in self._first([[*ids[i], begun[i].blank] for i in again], spellings):
-            index = again[place]
-            first = begun[index]
+                reply = Reply(probabilities=tuple(first.choices), contradicted=first.contradicted)
+                yield index, reply, len(ids[index]), 0
+        prompts = [[*ids[index], first.blank] for index, first in after_blank.items()]
+        indices = list(after_blank)
+        for position, second in self._next(prompts, spellings):
+            index = indices[position]
+            first = after_blank[index]
             summed = tuple(p + first.blank_mass * q for p, q in zip(first.choices, second.choices, strict=True))
             yield index, Reply(probabilities=summed, contradicted=second.contradicted), len(ids[index]), 0
 
-    def _first(self, ids: list[list[int]], spellings: list[list[int]]) -> Iterator[tuple[int, _First]]:
-        """What may follow each prompt, by its index."""
-        # A SentencePiece vocabulary writes a blank before a word that it has bare; a sequence-to-sequence model's answer is
-        # read where its decoder begins.
+    def _next(self, ids: list[list[int]], spellings: list[list[int]]) -> Iterator[tuple[int, _NextToken]]:
+        """Yield (index, the probabilities of what may follow) of each prompt."""
+        # A SentencePiece tokenizer may write a blank and then the answer as a word without a blank. A sequence-to-sequence
+        # model has no blank there: its answer begins its decoder's text.
         blanks = [] if self.checkpoint.encoder_decoder else self.checkpoint.spellings("")
         run, shrink = (self._shared.logits, self._shared.shrink) if self._shared else (self._padded, self._halve)
         for index, logits in self._in_memory(run, ids, shrink):
@@ -118,11 +122,11 @@ class Engine:
             probabilities = logits.float().softmax(-1)
             summed = torch.stack([probabilities[tokens].sum() for tokens in spellings])
             mass, place = probabilities[blanks].max(0) if blanks else (0.0, 0)
-            yield index, _First(summed.tolist(), blanks[place] if blanks else -1, float(mass), contradicted)
+            yield index, _NextToken(summed.tolist(), blanks[place] if blanks else -1, float(mass), contradicted)
 
     @torch.inference_mode()
     def _padded(self, ids: list[list[int]]) -> Iterator[tuple[int, torch.Tensor]]:
-        """Logits after each prompt, in batches of similar lengths padded on the right."""
+        """Yield (index, logits after the prompt), computed in batches of similar length that are padded on the right."""
         for batch in self._batches(ids):
             tokens, mask = self._pad([ids[i] for i in batch], "right")
             if self.checkpoint.encoder_decoder:
@@ -135,39 +139,43 @@ class Engine:
                 rows = torch.arange(len(batch), device=logits.device)
                 logits = logits[rows, place.to(logits.device)]
                 if self.checkpoint.contradiction:
-                    logits = self.checkpoint.contradiction.beside(logits, rows, last)
+                    logits = self.checkpoint.contradiction.append_columns(logits, rows, last)
             yield from zip(batch, logits, strict=True)
 
     # -- texts -------------------------------------------------------------------------------------
 
     def _write(self, ids: list[list[int]], how: Decoding) -> Iterator[tuple[int, Reply, int, int]]:
-        """Continuations; as many at once as memory allows."""
+        """Reply with greedy continuations, as many at once as memory allows."""
         run = self._continuous if self._shared else self._generated
-        for index, row in self._in_memory(lambda asked: run(asked, how), ids, self._halve):
-            length = next((at for at, token in enumerate(row) if token in self._ends), len(row))
+        for index, row in self._in_memory(lambda prompts: run(prompts, how), ids, self._halve):
+            length = next((i for i, token in enumerate(row) if token in self._ends), len(row))
             cut = length >= how.max_tokens or (length == len(row) and continuous.goes_in_circles(row))
             reply = Reply(self.checkpoint.decode(row[:length]), cut=cut).before(how.stop)
             yield index, reply, len(ids[index]), length
 
     def _continuous(self, ids: list[list[int]], how: Decoding) -> Iterator[tuple[int, list[int]]]:
-        last = 1 + max((len(stop.encode()) for stop in how.stop), default=0)  # a token is at least a byte
+        # A stop text is within so many last tokens, since a token is at least a byte.
+        tail_tokens = 1 + max((len(stop.encode()) for stop in how.stop), default=0)
 
         def ended(reply: list[int]) -> bool:
-            end = self.checkpoint.decode(reply[-last:]) if how.stop else ""
-            stopped = reply[-1] in self._ends or any(stop in end for stop in how.stop)
+            tail = self.checkpoint.decode(reply[-tail_tokens:]) if how.stop else ""
+            stopped = reply[-1] in self._ends or any(stop in tail for stop in how.stop)
             return stopped or continuous.goes_in_circles(reply)
 
-        def room(length: int, known: int) -> int:
-            # On a CPU a step costs reading the weights, whatever the rows share; but each row's copy takes memory.
+        def room(length: int, shared_tokens: int) -> int:
+            # On a CPU most of a step's time is reading the weights, so the shared prefix does not count. But each row has a
+            # copy of it, which takes memory.
             if self._model.device.type != "cpu":
                 return self._reply_tokens // length
-            return min(self._reply_tokens // (length - known), _CPU_HELD // (_token_bytes(self._model) * length))
+            return min(
+                self._reply_tokens // (length - shared_tokens), _CPU_HELD // (_token_bytes(self._model) * length)
+            )
 
         return continuous.write(self._shared, ids, how.max_tokens, ended, room)
 
     @torch.inference_mode()
     def _generated(self, ids: list[list[int]], how: Decoding) -> Iterator[tuple[int, list[int]]]:
-        """In padded batches of similar lengths, each until its longest reply has ended."""
+        """Yield (index, the tokens of the reply), written in padded batches of similar length."""
         stop = {"stop_strings": list(how.stop), "tokenizer": self.checkpoint.tokenizer} if how.stop else {}
         for batch in self._batches(ids, how.max_tokens):
             tokens, mask = self._pad([ids[i] for i in batch], "left")
@@ -179,23 +187,26 @@ class Engine:
                 **continuous.GREEDY,
                 **stop,
             )
-            begin = 1 if self.checkpoint.encoder_decoder else tokens.shape[1]
-            yield from zip(batch, output[:, begin:].tolist(), strict=True)
+            start = 1 if self.checkpoint.encoder_decoder else tokens.shape[1]
+            yield from zip(batch, output[:, start:].tolist(), strict=True)
 
     @cached_property
     def _ends(self) -> set[int]:
-        """Tokens that end a reply."""
+        """The tokens that end a reply."""
         ends = self._model.generation_config.eos_token_id
         return set(ends if isinstance(ends, list) else [ends]) | {self.checkpoint.tokenizer.eos_token_id}
 
     # -- batches -----------------------------------------------------------------------------------
 
     def _batches(self, ids: list[list[int]], more: int = 0) -> Iterator[list[int]]:
-        """Positions in padded batches, with ``more`` tokens a row; memory that does not suffice fails early."""
+        """Divide prompts into padded batches with ``more`` tokens a row.
+
+        The longest come first: if memory does not suffice, this shows early.
+        """
         return length_batches([len(row) + more for row in ids], self._batch_tokens, longest_first=True)
 
     def _pad(self, rows: list[list[int]], side: str) -> tuple[torch.Tensor, torch.Tensor]:
-        """Rows of equal length and their mask."""
+        """Return the rows, padded to equal length, and their attention mask."""
         padded = self.checkpoint.tokenizer.pad(
             {"input_ids": rows}, padding_side=side, return_tensors="pt", return_attention_mask=True
         ).to(self._model.device)
@@ -207,14 +218,17 @@ class Engine:
         ids: list[list[int]],
         shrink: Callable[[], bool],
     ) -> Iterator[tuple[int, Any]]:
-        """What ``run`` finds for each prompt, in smaller pieces once memory runs out."""
-        left = dict.fromkeys(range(len(ids)))
-        while left:
-            asked = list(left)
+        """Yield (index, result of ``run``) of each prompt; if memory runs out, go on in smaller pieces.
+
+        ``shrink`` halves the pieces, and returns whether they can still be run.
+        """
+        unfinished = dict.fromkeys(range(len(ids)))
+        while unfinished:
+            indices = list(unfinished)
             try:
-                for place, found in run([ids[i] for i in asked]):
-                    del left[asked[place]]
-                    yield asked[place], found
+                for position, result in run([ids[i] for i in indices]):
+                    del unfinished[indices[position]]
+                    yield indices[position], result
             except torch.OutOfMemoryError:
                 torch.cuda.empty_cache()
                 if not shrink():
@@ -227,24 +241,24 @@ class Engine:
 
 
 def _limits(model: torch.nn.Module) -> tuple[int, int]:
-    """Most tokens that are read in one pass, and of all replies that are written at once, with their prompts.
+    """Return the most tokens to read in one pass, and the most tokens of all replies written at once with their prompts.
 
-    On an accelerator what takes half of its free memory: keys, values and activations; of replies keys and values, for of
-    a step's rows only the last tokens pass.
+    On a GPU, each takes half of the free memory: reading for keys, values and activations; writing for keys and values
+    only, since just the last token of each row passes through the model in a step.
     """
-    kept = _token_bytes(model)
+    cache_bytes = _token_bytes(model)
     if model.device.type != "cuda":
-        return _CPU_BATCH, min(max(_CPU_MEMORY // kept, _CPU_BATCH), _CPU_REPLIES)
+        return _CPU_BATCH, min(max(_CPU_MEMORY // cache_bytes, _CPU_BATCH), _CPU_REPLIES)
     config = model.config.get_text_config()
-    passing = 8 * config.hidden_size + 3 * (getattr(config, "intermediate_size", None) or 4 * config.hidden_size)
+    activations = 8 * config.hidden_size + 3 * (getattr(config, "intermediate_size", None) or 4 * config.hidden_size)
     half = torch.cuda.mem_get_info(model.device)[0] // 2
-    read = half // (kept + model.dtype.itemsize * passing)
-    return max(512, min(read, _GPU_BATCH)), max(512, min(half // kept, _GPU_REPLIES))
+    read = half // (cache_bytes + model.dtype.itemsize * activations)
+    return max(512, min(read, _GPU_BATCH)), max(512, min(half // cache_bytes, _GPU_REPLIES))
 
 
 def _token_bytes(model: torch.nn.Module) -> int:
-    """Memory of a token's keys and values."""
+    """Return the bytes of a token's keys and values in all layers."""
     config = model.config.get_text_config()
     heads = getattr(config, "num_key_value_heads", None) or config.num_attention_heads
-    head = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
-    return model.dtype.itemsize * 2 * config.num_hidden_layers * heads * head
+    head_size = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
+    return model.dtype.itemsize * 2 * config.num_hidden_layers * heads * head_size

@@ -1,4 +1,4 @@
-"""A local checkpoint as a language model. What is remembered needs no weights, and not even torch."""
+"""A local checkpoint as a language model. Replies from the cache need no weights, and not even torch."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from claimwise.prompts import Decoding
 if TYPE_CHECKING:
     from claimwise.models.transformers_engine import Engine
 
-_FRAME = 2048  # bytes that no chat template adds to a prompt
+_FRAME = 2048  # bytes; no chat template adds so many to a prompt
 
 
 class TransformersLanguageModel:
-    """See ``replies.LanguageModel``; replies are greedy, and but for rounding do not depend on what else is asked.
+    """See ``replies.LanguageModel``; replies are greedy, and do not depend on other prompts, except for rounding.
 
     Yes and No are read from the logits after the prompt: the probabilities of all single-token spellings of each
-    ("Yes", " Yes", "yes", ...) are summed, also those after a blank that is a token of its own. The prompts of one
-    document share its computation (see ``prefix``); where the architecture does not allow that, a warning says why and
-    padded batches are run.
+    ("Yes", " Yes", "yes", ...) are summed, including those after a separate blank token. Prompts about one document
+    share its computation (see ``prefix``). If the architecture does not allow that, a warning says why, and prompts run
+    in padded batches.
     """
 
     def __init__(self, options: TransformersOptions):
@@ -38,13 +38,13 @@ class TransformersLanguageModel:
 
     @cached_property
     def engine(self) -> Engine:
-        """Imported, and its weights loaded, when something is asked that is not remembered: both take seconds."""
+        """The engine. It is imported and its weights are loaded at the first use, since both take seconds."""
         from claimwise.models.transformers_engine import Engine
 
         return Engine(self._options, self.name)
 
     def count(self, text: str) -> int:
-        """Tokens of a prompt with its frame."""
+        """Return the number of tokens of a prompt with its chat template."""
         return len(self.engine.checkpoint.encode(text))
 
     def longest_reply(self, how: Decoding) -> int:
@@ -52,9 +52,9 @@ class TransformersLanguageModel:
         return 1 if how.choices and all(map(self.engine.checkpoint.spellings, how.choices)) else how.max_tokens
 
     def fits(self, prompt: str, how: Decoding) -> bool:
-        """See ``LanguageModel``; what an encoder reads and what a decoder writes share no positions."""
+        """See ``LanguageModel``; in an encoder-decoder, prompt and reply do not share positions."""
         context = self._options.context or self.engine.checkpoint.context
-        # A token is at least a byte, so most prompts are known to fit before tokens are counted, or weights loaded.
+        # A token is at least a byte, so most prompts certainly fit, without counting tokens or loading weights.
         size = len(((self._options.system or "") + prompt).encode("utf-8", "surrogatepass")) + _FRAME
         if context is None or size + how.max_tokens <= context:
             return True

@@ -1,5 +1,7 @@
-"""The files of a checkpoint and its adapter (``kind: transformers``): where they are, whether they are the right ones, and
-what names their replies. All but a conversion is known without torch, which takes seconds."""
+"""The files of a checkpoint and its adapter (``kind: transformers``): where they are, checksums, and the fingerprint.
+
+Only the conversion of a GGUF file imports torch, which takes seconds.
+"""
 
 from __future__ import annotations
 
@@ -27,28 +29,28 @@ if TYPE_CHECKING:
     from transformers import PretrainedConfig
 
 _log = logging.getLogger(__name__)
-#: Names a folder in which GGUF files are looked for, at any depth, before the hub is asked.
+#: An environment variable with a folder. GGUF files are looked for there, at any depth, before the hub is asked.
 WEIGHTS = "CLAIMWISE_WEIGHTS"
-#: Beside an adapter's weights: the ids (``schema.document_id``) of the documents that it learned from, a line each.
+#: A file beside an adapter's weights: the ids (``schema.document_id``) of the documents that it learned from, one a line.
 DOCUMENTS = "documents.txt"
-_ADAPTERS = Path(__file__).parent / "adapters"  # those that ship, a folder each
+_ADAPTERS = Path(__file__).parent / "adapters"  # the adapters that ship, each in a folder
 
-# What changes a reply beside the weights; the arithmetic's device and batches only round differently.
+# The options that change a reply. Devices and batches only round differently.
 _REPLY_OPTIONS = {"dtype", "template", "system", "template_options"}
-#: Configuration, weights, tokenizer and chat template; a README changes no reply.
+#: Suffixes of configuration, weights, tokenizer and chat template. Other files, such as a README, change no reply.
 _WEIGHTS = (".json", ".safetensors", ".bin", ".model", ".txt", ".jinja")
-_SAMPLES = 256
-_SAMPLE = 1 << 20
+_SAMPLES = 256  # parts of a large file that ``folder_hash`` reads
+_SAMPLE = 1 << 20  # bytes of a part
 
 
-# -- what names a reply --------------------------------------------------------------------------------
+# -- the fingerprint -----------------------------------------------------------------------------------
 
 
 def fingerprint(options: TransformersOptions) -> str:
-    """Names what a reply depends on, but for rounding, without loading weights: what is remembered needs none.
+    """Return a hash of all that a reply depends on, except for rounding, without loading the weights.
 
     Raises:
-        ModelError: the file is not there, or the hub does not say which commit a branch is at.
+        ModelError: the file does not exist, or the hub does not say which commit a branch is at.
     """
     weights = _weights(options)
     if options.adapter:
@@ -59,7 +61,7 @@ def fingerprint(options: TransformersOptions) -> str:
 
 
 def _weights(options: TransformersOptions) -> str:
-    """A hash of the file or the folder, or the hub's commit."""
+    """Return the file's or folder's hash, or the hub's commit."""
     if options.file and options.sha256:
         return options.sha256
     where, commit = place(options), options.revision
@@ -74,10 +76,11 @@ def _weights(options: TransformersOptions) -> str:
 
 
 def folder_hash(folder: Path) -> str:
-    """Hash of the names, sizes and contents of a checkpoint's files.
+    """Return a hash of the names, sizes and contents of a checkpoint's files.
 
-    A fingerprint must not read 140 GB: of a file of more than 256 MiB it reads 256 evenly spaced MiB. Weights that were
-    trained further differ everywhere, and of a tensor that is as large as the spacing a part is read wherever it stands.
+    Reading 140 GB would take too long, so only 256 evenly spaced parts of 1 MiB are read of a file of more than 256 MiB.
+    This suffices: weights that were trained further differ everywhere, and every tensor as large as the spacing has a part
+    that is read.
     """
     digest = hashlib.sha256()
     for file in sorted(path for path in folder.iterdir() if path.suffix in _WEIGHTS):
@@ -94,17 +97,17 @@ def folder_hash(folder: Path) -> str:
 
 
 def place(options: TransformersOptions) -> Path | str:
-    """Where transformers finds the checkpoint: a folder, or a hub id; a GGUF file is converted first.
+    """Return where transformers finds the checkpoint: a folder, or a hub id. A GGUF file is converted first.
 
     Raises:
-        ModelError: the file is not there or is another one, or there is no such folder.
+        ModelError: the folder or the file does not exist, or the file has another checksum.
     """
     if options.file:
         return converted(options)
     folder = paths.located(options.model)
     if folder.is_dir():
         return folder
-    # `owner/name` is a hub id, unless there is a folder `owner`; the hub is asked many times before it gives up.
+    # `owner/name` is a hub id unless there is a folder `owner`. Check it, because asking the hub in vain takes long.
     hub_id = re.fullmatch(r"\w[\w.-]*(/\w[\w.-]*)?", options.model)
     if not hub_id or (folder.parent != paths.root() and folder.parent.is_dir()):
         raise ModelError(f"kind transformers: there is no folder {folder}, and {options.model!r} is no hub id")
@@ -112,10 +115,14 @@ def place(options: TransformersOptions) -> Path | str:
 
 
 def config_of(where: Path | str, revision: str | None) -> PretrainedConfig:
-    """The configuration of a checkpoint in a folder, which has no revision, or of a hub id.
+    """Return the configuration of a checkpoint in a folder, or of a hub id.
+
+    Args:
+        where: the folder or the hub id.
+        revision: the hub id's commit, branch or tag; None for a folder.
 
     Raises:
-        OSError, ValueError: the hub cannot be asked, or what is there is no configuration.
+        OSError, ValueError: the hub cannot be reached, or there is no valid configuration.
     """
     from transformers import AutoConfig
 
@@ -126,7 +133,7 @@ def config_of(where: Path | str, revision: str | None) -> PretrainedConfig:
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Within, transformers shows bars on a terminal only: a log would keep a line of every step."""
+    """Hide transformers' progress bars unless standard error is a terminal: a log would get a line for every step."""
     from transformers.utils import logging
 
     hide = logging.is_progress_bar_enabled() and not (sys.__stderr__ and progress.is_terminal(sys.__stderr__))
@@ -141,7 +148,7 @@ def quiet() -> Iterator[None]:
 
 @contextmanager
 def explained(options: TransformersOptions) -> Iterator[None]:
-    """What goes wrong while a checkpoint is loaded, as a ``ModelError`` that says what to do."""
+    """Turn errors of loading a checkpoint into a ``ModelError`` that says what to do."""
     try:
         yield
     except ImportError as error:
@@ -163,42 +170,50 @@ def explained(options: TransformersOptions) -> Iterator[None]:
 
 
 def converted(options: TransformersOptions) -> Path:
-    """A folder with the weights of ``file`` (float16, the nearest to what its blocks say at half of float32's size) and tokenizer.
+    """Return a folder with the weights and the tokenizer of the GGUF file that ``options.file`` names.
 
-    Reading a quantised file takes half a minute to two, the folder seconds. It lies in the user's cache under the file's
-    checksum, so a known checksum needs the file itself no more.
+    The weights are float16: at half the size of float32 this is closest to the quantised values. Reading a quantised file
+    takes half a minute to two minutes, reading the folder seconds. The folder is in the user's cache, under the file's
+    checksum. So if ``sha256`` is in the options and the folder exists, the file itself is not needed.
 
     Raises:
-        ModelError: the file is not there, or is another one.
+        ModelError: the file does not exist, or has another checksum.
     """
-    kept = Path(pooch.os_cache("claimwise"), "checkpoints")
+    folders = Path(pooch.os_cache("claimwise"), "checkpoints")
     sha256 = options.sha256
-    if sha256 and (kept / sha256).is_dir():
-        return kept / sha256
+    if sha256 and (folders / sha256).is_dir():
+        return folders / sha256
     source = gguf_file(options.model, options.revision, options.file)
-    found = pooch.file_hash(source)
-    if sha256 and found != sha256:
+    checksum = pooch.file_hash(source)
+    if sha256 and checksum != sha256:
         raise ModelError(
-            f"kind transformers: {source} is not the file that params.yaml names: its SHA-256 is {found}, expected "
+            f"kind transformers: {source} is not the file that params.yaml names: its SHA-256 is {checksum}, expected "
             f"{sha256}. Fetch it again, or correct `sha256`"
         )
-    kept.mkdir(parents=True, exist_ok=True)
-    with FileLock(kept / f"{found}.lock"):  # stages that run side by side convert it once
-        if not (kept / found).is_dir():
+    folders.mkdir(parents=True, exist_ok=True)
+    with FileLock(folders / f"{checksum}.lock"):  # stages that run in parallel convert it once
+        if not (folders / checksum).is_dir():
             _log.warning("converting %s once; this takes a minute or two", source.name)
-            _convert(source, kept / found)
-    return kept / found
+            _convert(source, folders / checksum)
+    return folders / checksum
 
 
 def gguf_file(model: str, revision: str | None, file: str) -> Path:
-    """The file of a folder or hub id, or below the folder that ``WEIGHTS`` names; downloaded if need be.
+    """Return the path of a GGUF file.
+
+    It is looked for in the folder ``model``, then below the folder that ``WEIGHTS`` names, then on the hub.
+
+    Args:
+        model: a folder or a hub id.
+        revision: the hub id's commit, branch or tag.
+        file: the file's name.
 
     Raises:
-        ModelError: it is nowhere.
+        ModelError: the file is in none of these places.
     """
     folder = paths.located(model)
-    if (beside := folder / file).is_file():
-        return beside
+    if (path := folder / file).is_file():
+        return path
     weights = os.environ.get(WEIGHTS)
     if weights and (copies := sorted(Path(weights).rglob(file))):
         return copies[0]
@@ -207,7 +222,7 @@ def gguf_file(model: str, revision: str | None, file: str) -> Path:
             raise FileNotFoundError(f"the folder {folder} has no such file")
         hub.ask(model, file, revision)
         return Path(hf_hub_download(model, file, revision=revision))
-    except (OSError, ValueError) as error:  # the hub's errors are of these
+    except (OSError, ValueError) as error:  # the hub's errors are subclasses of these
         where = f"not in {WEIGHTS}={weights}" if weights else f"{WEIGHTS} is not set"
         raise ModelError(
             f"kind transformers: {file} of {model!r} cannot be had: {where}; {first_line(error)}. Run again with network "
@@ -226,7 +241,7 @@ def _convert(source: Path, target: Path) -> None:
             tokenizer = AutoTokenizer.from_pretrained(source.parent, **where)
     except (OSError, ValueError, KeyError, IndexError) as error:
         raise ModelError(f"kind transformers: {source} cannot be read as a GGUF file: {first_line(error)}") from error
-    # The weights are plain numbers from here on; saving refuses what believes itself quantised.
+    # The weights are plain numbers now, but transformers refuses to save a model that is marked as quantised.
     model.hf_quantizer, model.is_quantized = None, False
     with suppress(AttributeError):
         del model.config.quantization_config
@@ -235,18 +250,18 @@ def _convert(source: Path, target: Path) -> None:
         tokenizer.save_pretrained(folder)
 
 
-# -- adapters: weights that are added to a checkpoint's ------------------------------------------------
+# -- adapters ------------------------------------------------------------------------------------------
 
 
 def adapter_folder(name: str) -> Path:
-    """The folder of an adapter that ships, or of the user's.
+    """Return the folder of an adapter: one that ships by its name, or the user's.
 
     Raises:
-        ModelError: the weights, as peft writes them, are not there; or of what ships a file was changed.
+        ModelError: the folder does not have the files that peft writes, or a file of an adapter that ships was changed.
     """
     ships = (_ADAPTERS / name).is_dir()
     folder = _ADAPTERS / name if ships else paths.located(name)
-    for file in ("adapter_config.json", "adapter_model.safetensors"):  # peft would read pickled weights, too
+    for file in ("adapter_config.json", "adapter_model.safetensors"):  # no pickles, which peft would also read
         if not (folder / file).is_file():
             shipped = sorted(file.parent.name for file in _ADAPTERS.glob("*/adapter_config.json"))
             raise ModelError(
@@ -258,12 +273,12 @@ def adapter_folder(name: str) -> Path:
     return folder
 
 
-def _check(place: Path) -> None:
-    """Hold what ships, a file or a folder, to its checksums: a flipped byte would move scores, and nobody would see it."""
+def _check(path: Path) -> None:
+    """Check a file or folder that ships against its checksums. A changed byte would change scores without any sign."""
     for line in (_ADAPTERS / "SHA256SUMS").read_text(encoding="utf-8").splitlines():
-        known, name = line.split()
+        checksum, name = line.split()
         file = _ADAPTERS / name
-        if place in (file, file.parent) and hashlib.sha256(file.read_bytes()).hexdigest() != known:
+        if path in (file, file.parent) and hashlib.sha256(file.read_bytes()).hexdigest() != checksum:
             raise ModelError(
                 f"{file}: the file was changed or is only a part: its checksum is not the one in SHA256SUMS; install "
                 "claimwise again (in a checkout: git checkout)"
@@ -271,10 +286,10 @@ def _check(place: Path) -> None:
 
 
 def contradiction_file(name: str) -> Path:
-    """What ``transformers_checkpoint.Contradiction`` reads: one that ships, or the user's.
+    """Return the file that ``transformers_checkpoint.Contradiction`` reads: one that ships by its name, or the user's.
 
     Raises:
-        ModelError: there is none of this name; or of what ships it was changed.
+        ModelError: the file does not exist, or a file that ships was changed.
     """
     if (ours := _ADAPTERS / name).is_file():
         _check(ours)
@@ -285,7 +300,9 @@ def contradiction_file(name: str) -> Path:
 
 
 def learned_documents(name: str | None) -> frozenset[str]:
-    """Ids of the documents that an adapter learned from: no threshold is tuned on them. None where it does not say.
+    """Return the ids of the documents that an adapter learned from, on which no threshold may be tuned.
+
+    The set is empty without an adapter, or if the adapter does not list its documents.
 
     >>> len(learned_documents("claimwise-0.5b")) > 1000, learned_documents(None)
     (True, frozenset())

@@ -1,4 +1,4 @@
-"""Parts scored by Dask: on workers that are started here, or on those of a scheduler that is there."""
+"""Run parts on Dask: on workers that are started here, or on those of an existing scheduler."""
 
 import logging
 import socket
@@ -25,18 +25,23 @@ _WORKERS_SECONDS = 30
 def run(
     work: Callable[[Any], Any], parts: Mapping[str, Any], entry: Mapping[str, Any], engine: Engine
 ) -> Iterator[Any]:
-    """What ``work`` gives of the parts, each as soon as it is finished; an error calls a part by its name.
+    """Run ``work`` on all parts, and yield each result as soon as it is finished.
 
-    One whose worker is lost is given to another, and the first that fails ends the run. ``entry`` is the model that ``work``
-    takes.
+    If a worker is lost, another one gets its part. The first part that fails ends the run.
+
+    Args:
+        work: the function.
+        parts: its arguments, by the part's name for error messages.
+        entry: the model that ``work`` uses, an entry of ``models`` in params.yaml.
+        engine: the scheduler, if there is one, and the number of workers.
 
     Raises:
-        ClaimwiseError: the scheduler does not answer or has no workers, one of them cannot do the job, or a part failed.
+        ClaimwiseError: the scheduler does not answer or has no workers, a worker cannot load the model, or a part failed.
     """
     with _client(engine.scheduler, engine.workers) as client:
         typer.echo(f"Dask's dashboard: {client.dashboard_link}", err=True)
         try:
-            # A worker that is lost while it loads the model is none that cannot.
+            # Workers that cannot load the model fail now. One that is lost meanwhile is no reason to stop.
             with suppress(CommClosedError):
                 client.run(_load, dict(entry), __version__)
             futures = [client.submit(_work, work, name, part, __version__, pure=False) for name, part in parts.items()]
@@ -59,7 +64,7 @@ def _client(scheduler: str | None, workers: int | None) -> Iterator[Client]:
     workers = workers or CPU_COUNT
     # The workers of one machine share its cores.
     settings = {"distributed.nanny.pre-spawn-environ.OMP_NUM_THREADS": max(1, CPU_COUNT // workers)}
-    # What goes wrong is said in a sentence; Dask logs it with its tracebacks besides.
+    # Errors are reported in one sentence; Dask would also log them with tracebacks.
     for name in ("distributed", "distributed.client"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
     with dask.config.set(settings):
@@ -72,7 +77,7 @@ def _client(scheduler: str | None, workers: int | None) -> Iterator[Client]:
             return
         try:
             client = Client(scheduler, timeout=_CONNECT_SECONDS)
-        except MemoryError:  # Dask takes the first bytes of what is no scheduler for a length
+        except MemoryError:  # Dask reads the first bytes of another program's answer as a length
             raise ClaimwiseError(
                 f"what answers at {scheduler} is no Dask scheduler (its dashboard?); give the scheduler's own port, usually "
                 "8786"
@@ -93,11 +98,11 @@ def _client(scheduler: str | None, workers: int | None) -> Iterator[Client]:
 
 
 def _load(entry: Mapping[str, Any], version: str, dask_worker: Any) -> None:
-    """Load the model: a worker that cannot do the work says so before any is done."""
+    """Load the model, so that a worker that cannot load it fails before any work is done."""
     with _named_errors(f"the Dask worker {dask_worker.address} cannot do this", version):
         model = models.loaded(entry)
         if isinstance(model, PromptedModel):
-            model.language_model.count("")  # a checkpoint is read now, or found to be missing
+            model.language_model.count("")  # this reads the checkpoint
 
 
 def _work(work: Callable[[Any], Any], name: str, part: Any, version: str) -> Any:
@@ -107,7 +112,7 @@ def _work(work: Callable[[Any], Any], name: str, part: Any, version: str) -> Any
 
 @contextmanager
 def _named_errors(where: str, version: str) -> Iterator[None]:
-    """Say of errors where they happened, for they are read on another machine; both must have one version."""
+    """Add to errors where they happened, since they are read on another machine; check that versions are equal."""
     try:
         if version != __version__:
             raise ClaimwiseError(

@@ -1,9 +1,9 @@
-"""Examples split by document into parts of nearly equal cost, and a part scored; the same in every engine.
+"""Split examples by document into parts of nearly equal cost, and score a part; the same for every engine.
 
-Examples are read once, some rows at a time, and copied as they come into one file, of which a part then takes its rows
-wherever they stand. Rows of one document are of one part, so that a model reads it once. What a part gives is one parquet
-file: a row is an example with its score and, nested, its claims and verdicts. It takes its place under its name at once, so
-that one that is there is whole, and its manifest says whether what it holds is what would be asked now.
+Examples are read once, some rows at a time, and copied into one file in their order. A part reads its rows from there. All
+rows about a document are in the same part, so that a model reads the document once. The result of a part is one parquet
+file: a row is an example with its score and, nested, its claims and verdicts. The file appears only when it is complete. Its
+manifest says by which examples, metric and model it was made.
 """
 
 import hashlib
@@ -36,11 +36,11 @@ from claimwise.user_file import decisions, output
 
 # split
 
-#: Tokens a part: tens of seconds of work for the embedded model, minutes for a language model.
+#: Tokens of a part: tens of seconds of work for the embedded model, minutes for a language model.
 PART_TOKENS = 100_000
-#: Characters a token, about.
+#: Characters of a token, on average.
 _CHARACTERS = 4
-#: A summary is read to be broken into claims, written as claims, and read as claims.
+#: Times that a summary's tokens count: it is read to be decomposed, written as claims, and read as claims.
 _PASSES = 3
 
 _FIELDS = ("id", "document_id", "system", "origin", "split", "label", "document", "summary")
@@ -51,17 +51,22 @@ _SCHEMA = pa.schema(
         ("claims", pa.list_(pa.large_string())),
     ]
 )
-#: In a folder of scores, until all of it is scored: the parts' examples, and the finished calls of a language model.
+#: Subfolders of a folder of scores until all is scored: the examples, and the finished calls of a language model.
 EXAMPLES, CALLS = "_examples", "_calls"
-#: In the former: what the parts are, the examples, and the part of every row.
-_PLAN, _ROWS, _PLACES = "plan.json", "rows.arrows", "places.npy"
+#: Files in ``EXAMPLES``: the list of parts, the examples' rows, and the number of each row's part.
+_PLAN, _ROWS, _PART_OF = "plan.json", "rows.arrows", "places.npy"
 
 
 @dataclass(frozen=True)
 class Part:
-    """So many rows that are scored together, of about so many tokens; ``claims`` says whether they have claims already.
+    """Rows that are scored together.
 
-    ``digest`` is a hash of all of them, and of where they stand: equal examples in equal rows, equal digests.
+    Attributes:
+        name: the part's number, with zeros in front.
+        rows: the number of rows.
+        tokens: the tokens that they cost, about.
+        claims: whether any of them has claims already.
+        digest: a hash of the rows and their numbers: equal examples in equal rows have equal digests.
     """
 
     name: str
@@ -72,32 +77,35 @@ class Part:
 
 
 def read(folder: Path, part: Part) -> pd.DataFrame:
-    """A part's examples, with their ``claims`` and the number of their ``row`` (from 0)."""
+    """Return a part's examples with their ``claims`` and the number of their ``row`` (from 0)."""
     with pa.memory_map(str(folder / _ROWS)) as file:
-        return _part(pa.ipc.open_file(file).read_all(), np.load(folder / _PLACES, mmap_mode="r"), int(part.name))
+        return _part(pa.ipc.open_file(file).read_all(), np.load(folder / _PART_OF, mmap_mode="r"), int(part.name))
 
 
 def _part(rows: pa.Table, part_of: np.ndarray, number: int) -> pd.DataFrame:
-    """The rows of a part, of all rows and the part of each."""
+    """Return the rows of one part; ``part_of`` has the number of each row's part."""
     own = np.flatnonzero(part_of == number)
-    span = slice(own[0], own[-1] + 1)  # the rows of one part stand near each other in most files
-    found = rows[span].filter(pa.array(part_of[span] == number)).to_pandas()
-    return found.astype({name: "str" for name in _FIELDS if name != "label"})
+    span = slice(own[0], own[-1] + 1)  # in most files the rows of a part are near each other
+    part = rows[span].filter(pa.array(part_of[span] == number)).to_pandas()
+    return part.astype({name: "str" for name in _FIELDS if name != "label"})
 
 
 def split(steps: Iterable[pd.DataFrame], origin: Any, folder: Path, tokens: int = PART_TOKENS) -> list[Part]:
-    """Split examples into parts, or find the parts that an earlier call made of the same ones.
+    """Split examples into parts, or return the parts that an earlier call made of the same examples.
 
     Args:
-        steps: the examples, some rows at a time: ``_FIELDS``, and the ``claims`` that a summary has already (a list), or None;
-            not looked at where the parts are there.
-        origin: what the examples come from, as JSON can say it (files with their sizes and times): while it is the same,
-            so are they.
-        folder: where the parts lie; it may be there from an earlier run, or be made by another process right now.
-        tokens: that a part should have; one of a single long document may have more.
+        steps: the examples, some rows at a time: ``_FIELDS``, and ``claims``: a list, or None if there are none yet. They
+            are not read if the parts exist already.
+        origin: what the examples come from, in JSON types (files with their sizes and times). If it is the same, so are
+            the examples.
+        folder: the parts' folder. It may be from an earlier run, or another process may be making it right now.
+        tokens: the tokens that a part should have. A part of a single long document may have more.
+
+    Returns:
+        The parts.
 
     Raises:
-        TableError: a row cannot be read, or an id stands twice.
+        TableError: a row cannot be read, or an id occurs twice.
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp(), "parts")
@@ -107,37 +115,37 @@ def split(steps: Iterable[pd.DataFrame], origin: Any, folder: Path, tokens: int 
     >>> [read(folder, part)["row"].tolist() for part in parts]
     [[0, 2], [1]]
     """
-    made_of = {"origin": origin, "tokens": tokens}
-    if found := _earlier(folder, made_of):
-        return found
-    if folder.exists():  # of other examples
+    source = {"origin": origin, "tokens": tokens}
+    if earlier := _earlier(folder, source):
+        return earlier
+    if folder.exists():  # it has other examples
         shutil.rmtree(folder)
-    # Several processes may do this at once: they all make the same, and the first one's takes its place.
+    # Several processes may do this at once. They all make the same parts, and the first one to finish names the folder.
     new = folder.with_name(f"{folder.name}.{uuid4().hex}")
     new.mkdir(parents=True)
     try:
         parts = _write(steps, new, tokens)
-        plan = {**made_of, "parts": [asdict(part) for part in parts]}
+        plan = {**source, "parts": [asdict(part) for part in parts]}
         (new / _PLAN).write_text(json.dumps(plan) + "\n", encoding="utf-8")
         try:
             new.rename(folder)
         except OSError:
-            if found := _earlier(folder, made_of):
-                return found
+            if earlier := _earlier(folder, source):
+                return earlier
             raise
     finally:
         shutil.rmtree(new, ignore_errors=True)
     return parts
 
 
-def _earlier(folder: Path, made_of: Mapping[str, Any]) -> list[Part] | None:
-    """The parts that are in the folder, if they were made of this."""
+def _earlier(folder: Path, source: Mapping[str, Any]) -> list[Part] | None:
+    """Return the parts in the folder if they were made from this source, otherwise None."""
     try:
         plan = json.loads((folder / _PLAN).read_text(encoding="utf-8"))
     except FileNotFoundError:
         return None
     parts = [Part(**part) for part in plan.pop("parts")]
-    return parts if plan == made_of else None
+    return parts if plan == source else None
 
 
 def _write(steps: Iterable[pd.DataFrame], folder: Path, tokens: int) -> list[Part]:
@@ -157,8 +165,8 @@ def _write(steps: Iterable[pd.DataFrame], folder: Path, tokens: int) -> list[Par
 
 
 def _copied(steps: Iterable[pd.DataFrame], folder: Path, tokens: int) -> tuple[np.ndarray, pd.Series]:
-    """Of every row the number of its part, and its share of the cost in tokens; the rows are copied into the folder."""
-    copied, start = [], 0  # of each step what is needed to divide all rows: not the texts
+    """Copy the rows into the folder; return the number of each row's part, and its share of the cost in tokens."""
+    steps_seen, start = [], 0  # hashes of ids and lengths of texts, which suffice to divide the rows
     with (
         pa.OSFile(str(folder / _ROWS), "wb") as out,
         pa.ipc.new_file(out, _SCHEMA) as copy,
@@ -174,21 +182,21 @@ def _copied(steps: Iterable[pd.DataFrame], folder: Path, tokens: int) -> tuple[n
                 "document": step["document"].str.len().to_numpy(np.float32) / _CHARACTERS,
                 "summary": step["summary"].str.len().to_numpy(np.float32) * (_PASSES / _CHARACTERS),
             }
-            copied.append(pd.DataFrame(hashes | costs))
-    rows = pd.concat(copied, ignore_index=True)
+            steps_seen.append(pd.DataFrame(hashes | costs))
+    rows = pd.concat(steps_seen, ignore_index=True)
     if rows["id"].duplicated().any():
         with pa.memory_map(str(folder / _ROWS)) as file:
             key = pa.ipc.open_file(file).read_all()["id"][int(rows["id"].duplicated().argmax())].as_py()
         raise TableError(f"the id {key!r} stands twice in the examples; give one of them another")
-    document_of = pd.factorize(rows["document_id"])[0]  # the documents numbered in the order in which they come
-    # a document is read with the first of its summaries
+    document_of = pd.factorize(rows["document_id"])[0]  # documents numbered by their first rows
+    # A document is read once, so its cost counts with the first of its summaries.
     costs = rows["summary"] + rows["document"].mask(rows["document_id"].duplicated(), 0)
     document_costs = np.bincount(document_of, costs)
-    # By the middle of each document, counted from the first one: rows that are added at the end leave earlier parts alone.
+    # A document's part follows from the cost up to its middle, so rows that are added at the end do not change earlier parts.
     part_of_document = ((document_costs.cumsum() - document_costs / 2) // tokens).astype(np.int32)
-    # a document longer than a part leaves numbers without rows
+    # A document longer than a part leaves gaps in the numbers; ``unique`` closes them.
     part_of = np.unique(part_of_document[document_of], return_inverse=True)[1]
-    np.save(folder / _PLACES, part_of.astype(np.int32))
+    np.save(folder / _PART_OF, part_of.astype(np.int32))
     return part_of, costs
 
 
@@ -215,7 +223,7 @@ _ALIGNED = [
     ("p_neutral", pa.float64()),
     ("p_contradict", pa.float64()),
 ]
-#: Of a part's file; after them come the claims.
+#: The columns of a part's file; the claims follow them.
 _COLUMNS = [
     ("row", pa.int64()),
     *((name, _TEXT) for name in ("id", "document_id", "system", "origin", "split")),
@@ -232,18 +240,23 @@ _COLUMNS = [
 ]
 
 
-#: What scoring took and gave: rows, unscored, score (the sum), claims, unparsed, calls, tokens, cost (in the currency of the
-#: model's prices), seconds (of one worker), and after ``WHY`` each reason for having no score. ``update`` adds.
+#: The sums of a part: rows, unscored, score, claims, unparsed, calls, tokens, cost (in the currency of the model's prices),
+#: seconds (of one worker), and after ``WHY`` how often each reason for having no score occurs. ``update`` adds.
 Counts = Counter[str]
 WHY = "unscored: "
 
 
 @dataclass(frozen=True)
 class Job:
-    """What every part is asked, in values that can be sent to a worker.
+    """All that is the same for every part, in values that can be sent to a worker.
 
-    ``folder`` is where the parts' scores go, and in ``EXAMPLES`` their examples are; ``entry`` is the model's in params.yaml,
-    ``scorer`` its name, and ``made_by`` what the scores are traced by (``user_file.score.made_by``).
+    Attributes:
+        folder: the folder of the parts' scores, with their examples in ``EXAMPLES``.
+        metric: the metric's name.
+        spec: the metric.
+        entry: the model's entry in params.yaml.
+        scorer: the model's name.
+        made_by: what made the scores (``user_file.score.made_by``), for the record.
     """
 
     folder: Path
@@ -254,24 +267,28 @@ class Job:
     made_by: Mapping[str, Any]
 
     def place(self, part: Part) -> Path:
-        """Where a part's scores stand."""
+        """Return the file of a part's scores."""
         return self.folder / f"part-{part.name}.parquet"
 
     def finished(self, part: Part) -> Counts | None:
-        """What a part gave, if its scores are there and are what would be asked now."""
+        """Return a part's sums if it was scored already, by the same metric and model; otherwise None."""
         try:
             manifest = json.loads(pq.read_metadata(self.place(part)).metadata[_MANIFEST])
-        except (FileNotFoundError, KeyError, ValueError, pa.ArrowException):  # not there, or not ours
+        except (FileNotFoundError, KeyError, ValueError, pa.ArrowException):  # no file, or not one of ours
             return None
         return Counts(manifest["counts"]) if manifest["key"] == self._key(part) else None
 
     def _key(self, part: Part) -> str:
-        decides = {name: self.made_by.get(name) for name in ("metric", "prompts", "fingerprint")}
-        decides["context"] = self.entry.get("context")  # how a document is divided, and which is too long
-        return call_key(examples=part.digest, scorer=self.scorer, version=__version__, **decides)
+        settings = {name: self.made_by.get(name) for name in ("metric", "prompts", "fingerprint")}
+        settings["context"] = self.entry.get("context")  # decides how a document is divided, and which is too long
+        return call_key(examples=part.digest, scorer=self.scorer, version=__version__, **settings)
 
     def write(self, part: Part, table: pa.Table, counts: Counts) -> None:
-        """Put a part's scores into their place, all at once."""
+        """Write a part's scores; the file appears only when it is complete.
+
+        Raises:
+            ClaimwiseError: the file cannot be written.
+        """
         manifest = {"key": self._key(part), "part": asdict(part), "counts": counts, "made_by": self.made_by}
         table = table.replace_schema_metadata({_MANIFEST: json.dumps(manifest)})
         try:
@@ -285,61 +302,61 @@ class Job:
 
 
 def score_part(job: Job, part: Part) -> Counts:
-    """Score a part and write its file; of a part that is finished only say what it gave.
+    """Score a part, write its file, and return its sums. A part that is finished is not scored again.
 
     Raises:
-        ClaimwiseError: as ``evaluate``, or what a language model is asked fails after all retries.
+        ClaimwiseError: as ``evaluate``, or a language model's call fails after all retries.
     """
     if (earlier := job.finished(part)) is not None:
         return earlier
     examples = read(job.folder / EXAMPLES, part)
     start, before = time.monotonic(), cost.used()
-    # A language model's calls are kept in a file, a part its own, which another worker finds if this one is lost.
+    # Each part has its own file of a language model's calls. If this worker is lost, another one continues from it.
     prompted = isinstance(models.loaded(job.entry), PromptedModel)
     calls = job.folder / CALLS / f"{part.name}.sqlite" if prompted else ":memory:"
-    found = evaluate_part(job.metric, job.spec, job.entry, (examples, calls))
+    evaluation = evaluate_part(job.metric, job.spec, job.entry, (examples, calls))
     used = cost.used() - before
-    scores = found.scores["score"]
+    scores = evaluation.scores["score"]
     counts = Counts(
         rows=len(scores),
         unscored=int(scores.isna().sum()),
         score=float(scores.sum()),
-        claims=len(found.claims),
-        unparsed=int(found.scores["n_unparsed"].sum()),
+        claims=len(evaluation.claims),
+        unparsed=int(evaluation.scores["n_unparsed"].sum()),
         calls=used.calls,
         tokens=used.prompt_tokens + used.reply_tokens,
         cost=used.cost,
         seconds=time.monotonic() - start,
     )
-    reasons = found.scores.loc[scores.isna(), "reason"].value_counts()
+    reasons = evaluation.scores.loc[scores.isna(), "reason"].value_counts()
     counts.update({WHY + reason: int(count) for reason, count in reasons.items()})
-    job.write(part, nested(found, examples, job), counts)
+    job.write(part, nested(evaluation, examples, job), counts)
     return counts
 
 
 def evaluate_part(
     metric: str, spec: MetricSpec, entry: Mapping[str, Any], part: tuple[pd.DataFrame, str | Path]
 ) -> Evaluation:
-    """What ``evaluate`` gives of a part: its examples, and the file of its finished calls."""
+    """Evaluate a part, which is given as its examples and the file of its finished calls."""
     examples, file = part
     with closing(ResponseCache(file)) as calls:
         if recorded := entry.get("recorded"):
             calls.read(paths.located(recorded))
         model = models.remembering(models.loaded(entry), calls)
-        # One step for all of it: a pool of servers stays busy, and finished calls are kept below this level.
+        # All in one batch, so that servers stay busy. Finished calls are kept one level below.
         return evaluate(metric, spec, model, examples, batch=len(examples), progress=False)
 
 
-def nested(found: Evaluation, examples: pd.DataFrame, job: Job) -> pa.Table:
-    """Scores of a part's examples, one row each, with their claims and verdicts."""
+def nested(evaluation: Evaluation, examples: pd.DataFrame, job: Job) -> pa.Table:
+    """Return the scores of a part's examples: a row for each, with its claims and verdicts as a list."""
     claim_band = decisions.of_claims(job.spec, job.entry)
-    claims = output.claim_table(found, examples, claim_band)
-    claims = claims.assign(sentences=found.judged_claims()["evidence"])
+    claims = output.claim_table(evaluation, examples, claim_band)
+    claims = claims.assign(sentences=evaluation.judged_claims()["evidence"])
     band = decisions.of_summaries(job.metric, job.spec, job.entry)
-    rows = examples.assign(**output.score_table(found.scores, claims, job.scorer).drop(columns="id"))
+    rows = examples.assign(**output.score_table(evaluation.scores, claims, job.scorer).drop(columns="id"))
     rows["verdict"] = decisions.verdicts(rows, band, claims) if band else None
-    told = _ALIGNED[-1:] if job.entry.get("contradiction") else []
-    columns = _CLAIM + (_ALIGNED if job.spec.verify == Aligner.name else told)
+    contradicted = _ALIGNED[-1:] if job.entry.get("contradiction") else []
+    columns = _CLAIM + (_ALIGNED if job.spec.verify == Aligner.name else contradicted)
     rows = output.with_claims(rows, claims, [name for name, _ in columns])
     schema = pa.schema([*_COLUMNS, ("claims", pa.list_(pa.struct(columns)))])
     return pa.Table.from_pandas(rows, schema, preserve_index=False)

@@ -1,4 +1,4 @@
-"""``claimwise score FILE --out FOLDER/``: split, score what is not finished yet (here or by Dask), say what came of it."""
+"""``claimwise score FILE --out FOLDER/``: split the file, score unfinished parts (here or by Dask), print a summary."""
 
 import json
 import re
@@ -44,21 +44,21 @@ from claimwise.user_file import output
 from claimwise.user_file.score import advice, chosen, examples_in, made_by
 from claimwise.user_file.warnings import warnings
 
-_WINDOW = 100_000  # rows in the memory at once while parts are merged
-_DOCUMENTS = 20  # a part, where a table is in the memory anyway
+_WINDOW = 100_000  # rows in memory at once while parts are merged
+_DOCUMENTS = 20  # documents of a part of a table that is in memory
 
 
 def parse_shard(text: str) -> tuple[int, int]:
-    """A share of the parts, as the command line has it.
+    """Read a share of the parts from the command line.
 
     Raises:
-        ClaimwiseError: it is none.
+        ClaimwiseError: the text is not a share.
 
     >>> parse_shard("2/5")
     (2, 5)
     """
-    found = re.fullmatch(r"(\d{1,9})/(\d{1,9})", text)
-    share, shares = map(int, found.groups()) if found else (0, 0)
+    match = re.fullmatch(r"(\d{1,9})/(\d{1,9})", text)
+    share, shares = map(int, match.groups()) if match else (0, 0)
     if not 1 <= share <= shares:
         raise ClaimwiseError(f"--shard: expected I/N with I from 1 to N, as in 2/5, got {text!r}")
     return share, shares
@@ -79,11 +79,11 @@ def score_folder(
     columns: Mapping[str, str] | None = None,
     options: Mapping[str, Any] | None = None,
 ) -> None:
-    """Score files of any size into a folder of parquet files, one a part; what is finished is not asked again.
+    """Score files of any size into a folder of parquet files, one for each part. Finished parts are not scored again.
 
-    Arguments are those of ``user_file.score.score``, but for the folder ``out``, what scores (``engine``; None: this
-    process), and ``part_tokens`` (see ``split``). ``shard`` is (i, n): only the i-th (from 1) of n nearly equal shares of
-    the parts, for the jobs of an array.
+    Arguments are those of ``user_file.score.score``, except that ``out`` is a folder, ``engine`` scores the parts (None:
+    this process), and ``part_tokens`` is the size of a part (see ``split``). With ``shard`` (i, n), only the i-th (from 1)
+    of n nearly equal shares of the parts is scored, for job arrays.
 
     Raises:
         ClaimwiseError: a file, the metric or the model is wrong, the folder holds something else, or a part failed.
@@ -108,16 +108,16 @@ def score_folder(
     if parts[0].claims:
         spec = own_claims(metric, spec, prompt)
     elif on_record(spec.decompose):
-        decomposer(spec.decompose, models.loaded(entry))(read(examples, parts[0]))  # says that there are none
+        decomposer(spec.decompose, models.loaded(entry))(read(examples, parts[0]))  # raises: no claims are on record
     made = made_by(metric, spec, entry if scorer else None, models.loaded(entry))
     job = Job(out, metric, spec, entry, scorer, made)
     waiting = {part for part in parts if job.finished(part) is None}
     ours = [part for part in parts[shard[0] - 1 :: shard[1]] if part in waiting]
     if waiting:
-        output.write_record({"asked": asks}, out / FOLDER_RECORD)  # finished no more, if it was
+        output.write_record({"asked": asks}, out / FOLDER_RECORD)  # without counts: the folder is not finished
     if ours and scorer:
-        for doubt in warnings(entry.get("kind"), read(examples, ours[0]), prompt):
-            typer.echo(f"warning: {doubt}", err=True)
+        for warning in warnings(entry.get("kind"), read(examples, ours[0]), prompt):
+            typer.echo(f"warning: {warning}", err=True)
     if len(waiting) < len(parts):
         typer.echo(f"{out}: {len(parts) - len(waiting)} of {len(parts)} parts are finished already", err=True)
     if dry_run:
@@ -139,44 +139,50 @@ def evaluate_in_parts(
     folder: Path,
     engine: Engine,
 ) -> Evaluation:
-    """What ``metrics.evaluate`` gives of a table, by the workers of an engine.
+    """Evaluate a table as ``metrics.evaluate`` does, by the workers of an engine.
 
-    ``entry`` is the model's; finished calls are kept in ``folder``, a file a part, until all are.
+    Args:
+        name: the metric's name.
+        spec: the metric.
+        entry: the model's entry in params.yaml.
+        examples: the table.
+        recorded: the claims on record, for metrics that use them.
+        folder: keeps finished calls until all parts are finished, in a file for each part.
+        engine: the engine.
 
     Raises:
         ClaimwiseError: as ``evaluate``, or a part failed; run again to go on.
     """
     if on_record(spec.decompose):
-        looked_up = decomposer(spec.decompose, models.loaded(entry), recorded)(examples)
-        examples = examples.assign(claims=[[claim.text for claim in one.claims] for one in looked_up])
+        decompositions = decomposer(spec.decompose, models.loaded(entry), recorded)(examples)
+        examples = examples.assign(claims=[[claim.text for claim in one.claims] for one in decompositions])
         spec = spec.model_copy(update={"decompose": GIVEN})
     part_of = examples.groupby("document_id", sort=False).ngroup() // _DOCUMENTS
-    parts = {f"{part:05}": rows for part, rows in examples.groupby(part_of)}
-    asked = {part: (rows, folder / f"{part}.sqlite") for part, rows in parts.items()}
-    each = _each(partial(evaluate_part, name, spec, entry), asked, entry, engine)
-    found = []
-    with closing(each), bar(len(examples), name, "summary") as done:
-        for evaluation in each:
-            found.append(evaluation)
+    parts = {f"{number:05}": (rows, folder / f"{number:05}.sqlite") for number, rows in examples.groupby(part_of)}
+    results = _run(partial(evaluate_part, name, spec, entry), parts, entry, engine)
+    evaluations = []
+    with closing(results), bar(len(examples), name, "summary") as done:
+        for evaluation in results:
+            evaluations.append(evaluation)
             done.update(len(evaluation.scores))
     shutil.rmtree(folder)
-    return Evaluation.joined(found, examples["id"])
+    return Evaluation.joined(evaluations, examples["id"])
 
 
 def _score_parts(job: Job, parts: Sequence[Part], engine: Engine) -> None:
-    """Score the parts, under a bar that counts summaries, claims, tokens and cost."""
+    """Score the parts, with a progress bar that shows summaries, claims, tokens and cost."""
     total = Counts()
-    job = replace(job, folder=job.folder.resolve())  # workers start elsewhere
-    each = _each(partial(score_part, job), {part.name: part for part in parts}, job.entry, engine)
-    with closing(each), bar(sum(part.rows for part in parts), job.metric, "summary") as done:
-        for counts in each:
+    job = replace(job, folder=job.folder.resolve())  # workers may have another working directory
+    results = _run(partial(score_part, job), {part.name: part for part in parts}, job.entry, engine)
+    with closing(results), bar(sum(part.rows for part in parts), job.metric, "summary") as done:
+        for counts in results:
             total.update(counts)
-            done.set_postfix_str(_told(total), refresh=False)
+            done.set_postfix_str(_sums(total), refresh=False)
             done.update(counts["rows"])
 
 
-def _each(work: Callable[[Any], Any], parts: Mapping[str, Any], entry: Mapping[str, Any], engine: Engine) -> Iterator:
-    """What ``work`` gives of every part, by name, in any order; ``entry`` is the model that it takes."""
+def _run(work: Callable[[Any], Any], parts: Mapping[str, Any], entry: Mapping[str, Any], engine: Engine) -> Iterator:
+    """Run ``work`` on every part, and yield the results in any order; ``entry`` is the model that it uses."""
     if engine.kind == "here" or not parts:
         yield from map(work, parts.values())
         return
@@ -189,19 +195,19 @@ def _each(work: Callable[[Any], Any], parts: Mapping[str, Any], entry: Mapping[s
     yield from dask_engine.run(work, parts, entry, engine)
 
 
-def _told(counts: Counts) -> str:
-    """Claims, and what was read and paid for them, if anything.
+def _sums(counts: Counts) -> str:
+    """Return the number of claims, and the tokens and the cost if there are any.
 
-    >>> _told(Counts(claims=3, tokens=900, cost=0.5)), _told(Counts())
+    >>> _sums(Counts(claims=3, tokens=900, cost=0.5)), _sums(Counts())
     ('3 claims, 900 tokens, cost 0.50', '0 claims')
     """
     tokens = f", {counts['tokens']} tokens" if counts["tokens"] else ""
-    paid = f", cost {counts['cost']:.2f}" if counts["cost"] else ""
-    return f"{counted(counts['claims'], 'claim')}{tokens}{paid}"
+    price = f", cost {counts['cost']:.2f}" if counts["cost"] else ""
+    return f"{counted(counts['claims'], 'claim')}{tokens}{price}"
 
 
 def _rows(files: Sequence[Path], columns: Mapping[str, str] | None) -> Iterator[pd.DataFrame]:
-    """The files' examples in steps, for ``split``."""
+    """Yield the files' examples in steps, for ``split``."""
     for number, step in enumerate(read_in_steps(files, columns)):
         for hint in step.hints if number == 0 else ():
             typer.echo(hint, err=True)
@@ -209,14 +215,14 @@ def _rows(files: Sequence[Path], columns: Mapping[str, str] | None) -> Iterator[
 
 
 def _take(folder: Path, asks: Mapping[str, Any]) -> None:
-    """Make the folder, or go on with it; one that holds something else is left as it is.
+    """Make the folder, or continue with it if an earlier run made it for the same scores.
 
     Raises:
-        ClaimwiseError: it is a file, holds other files, or the scores of another run.
+        ClaimwiseError: it is a file, or holds other files or the scores of another run. Nothing is changed.
     """
     if folder.is_file():
         raise ClaimwiseError(f"{folder} is a file; name a folder, or leave out the slash at the end of --out")
-    # The record alone is what a run leaves whose examples could not be read; half a record is of a shard that starts just now.
+    # Only a record: an earlier run could not read its examples, or another shard is starting just now.
     if folder.is_dir() and any(path.name != FOLDER_RECORD for path in folder.glob("[!.]*")):
         record = _record(folder)
         if record is None:
@@ -229,25 +235,30 @@ def _take(folder: Path, asks: Mapping[str, Any]) -> None:
             )
         return
     folder.mkdir(parents=True, exist_ok=True)
-    output.write_record({"asked": asks}, folder / FOLDER_RECORD)  # whose folder it is, before anything else is in it
+    output.write_record({"asked": asks}, folder / FOLDER_RECORD)  # first, so that the folder is marked as ours
 
 
 def _end(job: Job, parts: Sequence[Part], asks: Mapping[str, Any]) -> None:
-    found = [job.finished(part) for part in parts]
-    if None in found:
+    """Print a summary of the scores; if all parts are finished, write the record and delete what is no longer needed.
+
+    Raises:
+        ClaimwiseError: no summary has a score.
+    """
+    part_counts = [job.finished(part) for part in parts]
+    if None in part_counts:
         typer.echo(
-            f"{job.folder}: {len(parts) - found.count(None)} of {len(parts)} parts are finished; the others are scored by "
+            f"{job.folder}: {len(parts) - part_counts.count(None)} of {len(parts)} parts are finished; the others are scored by "
             "other shards, or by this command once more"
         )
         return
     total = Counts()
-    for counts in found:
+    for counts in part_counts:
         total.update(counts)
     for name in (EXAMPLES, CALLS):
         shutil.rmtree(job.folder / name, ignore_errors=True)
-    # Of workers that were killed while they wrote, and of examples that were more before.
-    for left in {*job.folder.glob(".*.parquet"), *job.folder.glob("part-*.parquet")} - set(map(job.place, parts)):
-        left.unlink(missing_ok=True)
+    # Files of workers that were killed while writing, and of parts that the examples no longer have.
+    for old in {*job.folder.glob(".*.parquet"), *job.folder.glob("part-*.parquet")} - set(map(job.place, parts)):
+        old.unlink(missing_ok=True)
     record = {"asked": asks, "made_by": job.made_by, "parts": len(parts), "counts": total}
     output.write_record(record, job.folder / FOLDER_RECORD)
     scored = total["rows"] - total["unscored"]
@@ -255,7 +266,7 @@ def _end(job: Job, parts: Sequence[Part], asks: Mapping[str, Any]) -> None:
     by = f" by model {job.scorer}" if job.scorer else ""
     typer.echo(
         f"{job.folder}: {counted(total['rows'], 'summary')}{by} in {counted(len(parts), 'part')}, {mean}"
-        f"{total['unscored']} without a score, {_told(total)}, {total['unparsed']} unparsed"
+        f"{total['unscored']} without a score, {_sums(total)}, {total['unparsed']} unparsed"
     )
     reasons = {key.removeprefix(WHY): count for key, count in total.most_common() if key.startswith(WHY)}
     for reason, count in reasons.items():
@@ -269,17 +280,18 @@ def _end(job: Job, parts: Sequence[Part], asks: Mapping[str, Any]) -> None:
 
 
 def merge(folder: Path, out: Path) -> int:
-    """Write the parts of a finished run as one file, rows in the order of the examples; returns how many.
-
-    What made the scores stands beside it, as beside those of a file.
+    """Write the parts of a finished run as one file, in the order of the examples, and a record beside it.
 
     Args:
-        folder: what ``score_folder`` wrote.
-        out: a .parquet, written some rows at a time; or a .csv (without claims) or .jsonl, which are made in memory.
+        folder: the folder that ``score_folder`` wrote.
+        out: a .parquet file, written some rows at a time; or a .csv (without claims) or .jsonl, made in memory.
+
+    Returns:
+        The number of rows.
 
     Raises:
-        ClaimwiseError: the folder holds no scores, or not all of them yet; or the name ends in nothing of these, or is that
-            of a part or of the examples.
+        ClaimwiseError: the folder holds no scores, or not all of them yet; or the file's name has another ending, or is
+            that of a part or of the examples.
     """
     record = _record(folder)
     if record is None:
@@ -303,19 +315,19 @@ def merge(folder: Path, out: Path) -> int:
         dropped = ["row"] if form == "jsonl" else ["row", "claims"]
         cells = [row for table in tables for row in table.drop_columns(dropped).to_pylist()]
         output.write(pd.DataFrame(cells, dtype=object if form == "jsonl" else None), out)
-    if (beside := output.record_beside(out)) is not None:
-        made = {
+    if (record_file := output.record_beside(out)) is not None:
+        merged = {
             "made": datetime.now(UTC).isoformat(timespec="seconds"),
             "files": dict.fromkeys(asked["files"]),
             "columns": asked["columns"],
             "examples": rows,
         }
-        output.write_record(record["made_by"] | made, beside)
+        output.write_record(record["made_by"] | merged, record_file)
     return rows
 
 
 def _record(folder: Path) -> dict[str, Any] | None:
-    """What a run noted of itself; None where that is not there."""
+    """Return the record of a folder of scores, or None if it has no readable one."""
     try:
         return json.loads((folder / FOLDER_RECORD).read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -323,7 +335,7 @@ def _record(folder: Path) -> dict[str, Any] | None:
 
 
 def _in_order(files: Sequence[Path], count: int) -> Iterator[pa.Table]:
-    """Tables of rows one after the other; of each part only those of the table's span of rows are kept."""
+    """Yield tables of the parts' rows in the order of the examples, ``_WINDOW`` rows at a time."""
     parts = dataset(files)
     for start in range(0, count, _WINDOW):
         span = (pc.field("row") >= start) & (pc.field("row") < start + _WINDOW)

@@ -1,9 +1,10 @@
-"""Critique and revise: Factored Verification's Algorithm 1, over several rounds with a stop rule (beyond the paper).
+"""Critique and revision: Factored Verification's Algorithm 1, with several rounds and a stop rule (beyond the paper).
 
-The critiques of the unsupported sentences, one under the other, are the factored critique that the model revises by;
+The factored critique, by which the model revises, is the list of critiques of the unsupported sentences.
 ``sentences.statements`` says which sentences are checked, and against what.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -16,8 +17,8 @@ from claimwise.metrics.verify import SUPPORTED
 from claimwise.models.base import Critique, Feedback, Model
 from claimwise.prompts.sources import separated
 
-#: Why a summary's rounds ended. ``UNCHECKED``: no sentence cites a paper, or there is none. ``UNJUDGED``: nothing was found
-#: unsupported, and of some sentences nothing was found.
+#: Why a summary's rounds ended. ``UNCHECKED``: no sentence cites a paper, or there are no sentences. ``UNJUDGED``: no
+#: sentence was found unsupported, but some have no verdict.
 CLEAN, UNCHECKED, UNJUDGED, UNCHANGED, UNREAD, WORSE, LAST = (
     "nothing unsupported",
     "nothing to check",
@@ -28,12 +29,12 @@ CLEAN, UNCHECKED, UNJUDGED, UNCHANGED, UNREAD, WORSE, LAST = (
     "last round",
 )
 
-#: Why a summary was not revised.
+#: The reason of a summary that was not revised because its critique says nothing.
 NO_FEEDBACK = "no feedback to revise by"
 
 
 class Revision(NamedTuple):
-    """A revised summary and what it was revised by; the summary as it was and a reason, where there is no revision."""
+    """A revised summary and its feedback. If there is no revision, the unchanged summary and a reason."""
 
     summary: str
     feedback: Feedback
@@ -43,57 +44,59 @@ class Revision(NamedTuple):
 def revise(
     model: Model, documents: Sequence[str], summaries: Sequence[str], feedback: Sequence[Feedback], prompt: str
 ) -> list[Revision]:
-    """Each summary revised by its feedback, with the prompt of that name.
+    """Revise each summary by its feedback, with the prompt of that name.
 
-    The model is not asked to revise by feedback that says nothing: the critique was not read.
+    If the feedback is empty, because the critique could not be read, the model is not asked.
 
     >>> from claimwise import models
-    >>> told = [Feedback(unsupported=("It snowed.",)), Feedback()]
+    >>> feedback = [Feedback(unsupported=("It snowed.",)), Feedback()]
     >>> model, summaries = models.load({"kind": "lexical"}), ["It rained. It snowed."] * 2
-    >>> found = revise(model, ["It rained."] * 2, summaries, told, "factored-revise-critiques")
-    >>> [(revision.summary, revision.reason) for revision in found]
+    >>> revisions = revise(model, ["It rained."] * 2, summaries, feedback, "factored-revise-critiques")
+    >>> [(revision.summary, revision.reason) for revision in revisions]
     [('It rained.', None), ('It rained. It snowed.', 'no feedback to revise by')]
     """
     results = [Revision(*row, NO_FEEDBACK) for row in zip(summaries, feedback, strict=True)]
-    asked = [i for i, told in enumerate(feedback) if told.unsupported or told.comment]
-    found = model.revise(*([rows[i] for i in asked] for rows in (documents, summaries, feedback)), prompts.load(prompt))
-    for i, new in zip(asked, found, strict=True):
-        read = new.text is not None
-        results[i] = Revision(new.text if read else summaries[i], feedback[i], None if read else new.reason)
+    asked = [i for i, one in enumerate(feedback) if one.unsupported or one.comment]
+    columns = ([rows[i] for i in asked] for rows in (documents, summaries, feedback))
+    for i, new in zip(asked, model.revise(*columns, prompts.load(prompt)), strict=True):
+        if new.text is None:
+            results[i] = Revision(summaries[i], feedback[i], new.reason)
+        else:
+            results[i] = Revision(new.text, feedback[i])
     return results
 
 
 def self_critique(
     model: Model, documents: Sequence[str], summaries: Sequence[str], *, critique_prompt: str, revise_prompt: str
 ) -> list[Revision]:
-    """One critique of the whole summary and one revision by it: sec. 4.1's baseline, ACUEval's holistic critique."""
-    found = model.critique(documents, summaries, prompts.load(critique_prompt))
-    return revise(model, documents, summaries, [Feedback(comment=c.text) for c in found], revise_prompt)
+    """Criticise each whole summary once and revise it by that: sec. 4.1's baseline, ACUEval's holistic critique."""
+    critiques = model.critique(documents, summaries, prompts.load(critique_prompt))
+    return revise(model, documents, summaries, [Feedback(comment=c.text) for c in critiques], revise_prompt)
 
 
 def criticise(model: Model, groups: Sequence[Sequence[Statement]], prompt: str) -> list[list[Critique]]:
-    """A critique of every statement of each summary (Algorithm 1, line 3), with the prompt of that name.
+    """Criticise every statement of each summary (Algorithm 1, line 3), with the prompt of that name.
 
-    The model is not asked about a statement that cites a paper that is not there: that is the critique.
+    If a statement cites a missing paper, the model is not asked: the critique is that the paper is missing.
 
     >>> from claimwise import models
     >>> group = [Statement("It snowed.", "It rained."), Statement("It hailed (Ek, 1999).", "", ("Ek (1999)",))]
-    >>> [found] = criticise(models.load({"kind": "lexical"}), [group], "factored-critique-claim")
-    >>> [(critique.text, critique.support) for critique in found]
+    >>> [critiques] = criticise(models.load({"kind": "lexical"}), [group], "factored-critique-claim")
+    >>> [(critique.text, critique.support) for critique in critiques]
     [('Not in the document: snowed.', 0.0), ('Ek (1999) is not among the papers.', 0.0)]
     """
     asked = [statement for group in groups for statement in group if not statement.missing]
-    found = iter(model.critique([s.document for s in asked], [s.text for s in asked], prompts.load(prompt)))
-    return [[_not_there(s.missing) if s.missing else next(found) for s in group] for group in groups]
+    critiques = iter(model.critique([s.document for s in asked], [s.text for s in asked], prompts.load(prompt)))
+    return [[_missing_papers(s.missing) if s.missing else next(critiques) for s in group] for group in groups]
 
 
-def _not_there(missing: Sequence[str]) -> Critique:
+def _missing_papers(missing: Sequence[str]) -> Critique:
     verb = "is" if len(missing) == 1 else "are"
     return Critique(f"{', '.join(missing)} {verb} not among the papers.", 0.0)
 
 
 def factored_critique(group: Sequence[Statement], critiques: Sequence[Critique]) -> Feedback:
-    """The critiques of the unsupported statements as one feedback (Algorithm 1, line 8; layout of appendix A.3.2).
+    """Join the critiques of the unsupported statements into one feedback (Algorithm 1, line 8; layout of appendix A.3.2).
 
     >>> factored_critique([Statement("It rained.", "")], [Critique("It snowed.", 0.0)]).comment
     '- For the sentence "It rained." in the summary: It snowed.'
@@ -107,10 +110,14 @@ def factored_critique(group: Sequence[Statement], critiques: Sequence[Critique])
 
 @dataclass(slots=True)
 class Draft:
-    """A summary after so many rounds.
+    """A summary after a number of rounds.
 
-    ``doubtful`` counts its sentences that the critic did not find supported, ``critique`` is what it said of the unsupported
-    ones; ``stopped`` says why there is no next round, and is None where there is one.
+    Attributes:
+        round: the number of rounds.
+        summary: the summary.
+        doubtful: the number of sentences that the critic found unsupported or gave no verdict.
+        stopped: why there is no next round; None if there is one.
+        critique: the critique of the unsupported sentences.
     """
 
     round: int
@@ -129,16 +136,16 @@ def refine(
     revise_prompt: str,
     rounds: int,
 ) -> list[list[Draft]]:
-    """Criticise and revise each summary until nothing is found unsupported, or no more is gained.
+    """Criticise and revise each summary until nothing is found unsupported, or until it does not improve.
 
-    A summary's rounds end when the critic finds nothing unsupported or has nothing to check, when a revision changes
-    nothing or cannot be read, after ``rounds`` (at least 1) revisions, and when a revision has no fewer unsupported
-    sentences than the draft before it, which is then the result. A sentence without a verdict is no better than an
-    unsupported one, but says nothing to revise by. One round is the paper's Algorithm 1, but for the look at the
-    revision after it.
+    The rounds of a summary end if the critic finds nothing unsupported or has nothing to check, if a revision changes
+    nothing or cannot be read, after ``rounds`` revisions (at least 1), or if a revision has at least as many unsupported
+    sentences as the draft before it. Then that draft is the result. A sentence without a verdict counts as unsupported, but
+    there is no critique of it to revise by. One round is the paper's Algorithm 1, except that the revision is criticised,
+    too.
 
     Returns:
-        For each summary its drafts, the original first; the last one is the result.
+        The drafts of each summary, the original first. The last one is the result.
     """
     history = [[Draft(0, summary)] for summary in summaries]
     for number in range(1, rounds + 1):
@@ -146,16 +153,14 @@ def refine(
         if not feedback:
             break
         drafts = [history[i][-1] for i in feedback]
-        told = list(feedback.values())
-        found = revise(
-            model, [documents[i] for i in feedback], [draft.summary for draft in drafts], told, revise_prompt
-        )
-        for i, draft, revision in zip(feedback, drafts, found, strict=True):
+        texts = [draft.summary for draft in drafts]
+        revisions = revise(model, [documents[i] for i in feedback], texts, list(feedback.values()), revise_prompt)
+        for i, draft, revision in zip(feedback, drafts, revisions, strict=True):
             if revision.reason or revision.summary == draft.summary:
                 draft.stopped = UNREAD if revision.reason else UNCHANGED
             else:
                 history[i].append(Draft(number, revision.summary))
-    # The last revisions are looked at, too.
+    # Criticise the last revisions, too.
     for i in _criticise_last_drafts(model, documents, history, critique_prompt):
         history[i][-1].stopped = LAST
     return history
@@ -164,53 +169,60 @@ def refine(
 def _criticise_last_drafts(
     model: Model, documents: Sequence[str], history: list[list[Draft]], prompt: str
 ) -> dict[int, Feedback]:
-    """Criticise the drafts that are not stopped, stop those that are clean or no better than before them.
+    """Criticise the drafts whose rounds go on, and stop those that are clean or not better than the draft before.
 
     Returns:
-        What to revise by, by the positions of the summaries that go on.
+        The feedback of each summary that goes on, by its index.
     """
-    going = [i for i, drafts in enumerate(history) if drafts[-1].stopped is None]
-    groups = [statements(documents[i], history[i][-1].summary, history[i][0].summary) for i in going]
+    unstopped = [i for i, drafts in enumerate(history) if drafts[-1].stopped is None]
+    groups = [statements(documents[i], history[i][-1].summary, history[i][0].summary) for i in unstopped]
     feedback = {}
-    for i, group, critiques in zip(going, groups, criticise(model, groups, prompt), strict=True):
+    for i, group, critiques in zip(unstopped, groups, criticise(model, groups, prompt), strict=True):
         *before, draft = history[i]
-        told = factored_critique(group, critiques)
-        unread = sum(c.support != c.support for c in critiques)  # NaN
-        draft.doubtful, draft.critique = len(told.unsupported) + unread, told.comment
+        critique = factored_critique(group, critiques)
+        without_verdict = sum(math.isnan(one.support) for one in critiques)
+        draft.doubtful, draft.critique = len(critique.unsupported) + without_verdict, critique.comment
         if before and draft.doubtful >= before[-1].doubtful:
             before[-1].stopped = WORSE
             history[i] = before
-        elif told.unsupported:
-            feedback[i] = told
+        elif critique.unsupported:
+            feedback[i] = critique
         else:
-            draft.stopped = UNJUDGED if unread else CLEAN if group else UNCHECKED
+            draft.stopped = UNJUDGED if without_verdict else CLEAN if group else UNCHECKED
     return feedback
 
 
 def write_summaries(
     examples: pd.DataFrame, questions: Mapping[str, str], engines: Mapping[str, Model], prompt: str
 ) -> pd.DataFrame:
-    """Of each row a summary by every model (section 3.1), its name as ``system``; empty where the model gave none.
+    """Let every model summarise the papers of each row (section 3.1).
 
-    ``questions`` has the question of each row's ``id``; a row's ``document`` is its papers.
+    Args:
+        examples: rows with an ``id`` and a ``document``, which holds the papers.
+        questions: the question of each row, by its ``id``.
+        engines: the models by name.
+        prompt: the name of the prompt.
+
+    Returns:
+        The rows of each model, with its name as ``system`` and its ``summary``, which is empty if the model wrote none.
 
     >>> from claimwise import models
     >>> rows = pd.DataFrame({"id": ["q1"], "document": ["It rained all day. We stayed in."]})
-    >>> found = write_summaries(rows, {"q1": "Rain?"}, {"words": models.load({"kind": "lexical"})}, "factored-summarise")
-    >>> found[["id", "system"]].iloc[0].tolist()
+    >>> table = write_summaries(rows, {"q1": "Rain?"}, {"words": models.load({"kind": "lexical"})}, "factored-summarise")
+    >>> table[["id", "system"]].iloc[0].tolist()
     ['q1:words', 'words']
     """
     sources = [separated(document) for document in examples["document"]]
-    asked, loaded = [questions[key] for key in examples["id"]], prompts.load(prompt)
-    written = {name: engine.summarise(sources, asked, loaded) for name, engine in engines.items()}
+    row_questions, loaded = [questions[key] for key in examples["id"]], prompts.load(prompt)
+    summaries = {name: engine.summarise(sources, row_questions, loaded) for name, engine in engines.items()}
     return pd.concat(
-        examples.assign(id=examples["id"] + f":{name}", system=name, summary=[reply.text or "" for reply in replies])
-        for name, replies in written.items()
+        examples.assign(id=examples["id"] + f":{name}", system=name, summary=[one.text or "" for one in texts])
+        for name, texts in summaries.items()
     )
 
 
 def as_version(examples: pd.DataFrame, summaries: Sequence[str], name: str) -> pd.DataFrame:
-    """The rows with other summaries; ``original`` keeps the ones they had.
+    """Return the rows with other summaries, and the name as ``version``; ``original`` keeps the summaries that they had.
 
     >>> as_version(pd.DataFrame({"summary": ["It snowed."]}), ["It rained."], "round 1").iloc[0].tolist()
     ['It rained.', 'It snowed.', 'round 1']
@@ -219,9 +231,14 @@ def as_version(examples: pd.DataFrame, summaries: Sequence[str], name: str) -> p
 
 
 def refined_versions(examples: pd.DataFrame, critic: Model, **options: Any) -> tuple[pd.DataFrame, list[list[Draft]]]:
-    """The rows as they are and after every round, as long as any summary changes; and all drafts.
+    """Refine summaries; return the original rows with the rows after each round, and the drafts of each summary.
 
-    A summary whose rounds ended keeps its result. ``options`` are those of ``refine``.
+    There are as many rounds as the longest history has. A summary whose rounds ended earlier keeps its result.
+
+    Args:
+        examples: rows with ``document`` and ``summary``.
+        critic: the model that criticises and revises.
+        options: the other arguments of ``refine``.
 
     >>> from claimwise import models
     >>> rows = pd.DataFrame({"document": ["It rained."], "summary": ["It rained. It snowed."]})

@@ -1,8 +1,8 @@
-"""Which sentences of a summary are checked, against what, and what a verifier says of each (Factored Verification sec. 3.2).
+"""Check the sentences of a summary, each against the papers that it cites (Factored Verification sec. 3.2).
 
-Sentences are the claims. Where the document is several papers, only sentences with citations are checked, each against
-the abstracts that it cites, and a cited paper that is not among the sources is a hallucination whatever else the
-sentence says. Where it is one source, every sentence is checked against it.
+The sentences are the claims. If the document is several papers, only sentences with citations are checked, each against the
+abstracts that it cites. A sentence that cites a paper which is not among the sources is hallucinated, whatever else it says.
+If the document is a single source, every sentence is checked against it.
 """
 
 from dataclasses import dataclass
@@ -19,7 +19,14 @@ from claimwise.prompts.sources import joined, separated
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A sentence that is checked, what it is checked against, and the papers it cites that are not there."""
+    """A sentence to check.
+
+    Attributes:
+        text: the sentence.
+        document: the text that it is checked against.
+        missing: the papers that it cites but that are not among the sources.
+        cites: the number of its citations.
+    """
 
     text: str
     document: str
@@ -28,13 +35,13 @@ class Statement:
 
 
 def statements(document: str, summary: str, original: str | None = None) -> list[Statement]:
-    """The sentences of a summary that are checked.
+    """Return the sentences of a summary that are to be checked.
 
     Args:
-        document: a source, or several papers that ``prompts.sources.joined`` made one text of.
-        summary: sentences that may cite the papers.
-        original: the summary that this one revises. A sentence without a citation that did not stand there is checked
-            against all papers, so that a revision cannot hide a statement by losing its citation.
+        document: a source, or several papers that ``prompts.sources.joined`` made into one text.
+        summary: the summary. Its sentences may cite the papers.
+        original: the summary that this one revises. A sentence without a citation that is not in the original is checked
+            against all papers, so that a revision cannot hide a statement by dropping its citation.
 
     >>> from claimwise.prompts.sources import Source
     >>> papers = joined([Source("Ling (2009)", "Rain", "It rained."), Source("Roy (2011)", "Snow", "It snowed.")])
@@ -47,28 +54,32 @@ def statements(document: str, summary: str, original: str | None = None) -> list
         return [Statement(sentence, document) for sentence in sentences]
     references = [source.reference for source in sources]
     before = {span.text for span in text.sentences(original)} if original is not None else set(sentences)
-    found = []
+    to_check = []
     for sentence in sentences:
         resolved = citations.resolve(sentence, references)
         if resolved:
             cited = sorted({i for resolution in resolved for i in resolution.sources})
             missing = tuple(str(r.citation) for r in resolved if not r.sources)
-            found.append(Statement(sentence, joined(sources[i] for i in cited), missing, len(resolved)))
+            to_check.append(Statement(sentence, joined(sources[i] for i in cited), missing, len(resolved)))
         elif sentence not in before:
-            found.append(Statement(sentence, document))
-    return found
+            to_check.append(Statement(sentence, document))
+    return to_check
 
 
 def judged_sentences(versions: pd.DataFrame, model: Model, prompt: str) -> pd.DataFrame:
-    """Every checked sentence of summaries with a verifier's verdict, asked for with the prompt of that name.
+    """Verify all sentences of summaries that are to be checked.
 
-    Versions have ``id, document_id, system, version, document, summary, original`` (the summary that it revises, or
-    itself).
+    Args:
+        versions: the summaries: ``id, document_id, system, version, document, summary, original`` (the summary that this
+            one revises, or itself).
+        model: the verifier.
+        prompt: the name of its prompt.
 
     Returns:
-        ``id, document_id, system, version, sentence, passage`` (what it was checked against), ``cites`` (citations),
-        ``missing`` (cited papers that are not there), ``support`` in [0, 1] with a ``reason`` where it is NaN, and
-        ``hallucinated``: 1 where the support is below one half or a paper is missing, NaN without a verdict.
+        A row for each sentence: ``id, document_id, system, version, sentence, passage`` (the text that it was checked
+        against), ``cites`` (the number of citations), ``missing`` (the number of cited papers that are not among the
+        sources), ``support`` in [0, 1], a ``reason`` if it is NaN, and ``hallucinated``: 1 if the support is below one half
+        or a paper is missing, 0 if not, NaN without a verdict.
 
     >>> from claimwise import models
     >>> rows = {"id": ["a"], "document_id": ["d"], "system": ["s"], "version": ["original"], "document": ["It rained."]}
@@ -93,12 +104,16 @@ def judged_sentences(versions: pd.DataFrame, model: Model, prompt: str) -> pd.Da
 
 
 def hallucinations(versions: pd.DataFrame, sentences: pd.DataFrame) -> pd.DataFrame:
-    """Summaries (what ``judged_sentences`` was given, or some of its rows) with how many sentences are hallucinated.
+    """Count the hallucinated sentences of summaries.
+
+    Args:
+        versions: the summaries that ``judged_sentences`` got, or some of them.
+        sentences: what ``judged_sentences`` returned.
 
     Returns:
-        The versions with ``checked`` sentences, ``hallucinations`` among them, ``missing`` (sentences that cite a paper
-        that is not there) and ``unread`` (without a verdict; a summary that has any has no number of hallucinations:
-        those that were read would be too few).
+        The versions with these numbers of sentences: ``checked``; ``hallucinations``; ``missing``, which cite a paper that
+        is not among the sources; and ``unread``, which have no verdict. If any are unread, ``hallucinations`` is NaN, since
+        the number would be too small.
 
     >>> versions = pd.DataFrame({"id": ["a", "b", "c"], "version": "original"})
     >>> rows = {"id": ["a", "a", "b"], "version": "original", "missing": [0, 1, 0], "hallucinated": [0.0, 1.0, np.nan]}
@@ -114,5 +129,5 @@ def hallucinations(versions: pd.DataFrame, sentences: pd.DataFrame) -> pd.DataFr
         }
     )
     sums = counts.groupby([sentences["id"], sentences["version"]]).sum()
-    found = versions.join(sums, on=["id", "version"]).fillna(dict.fromkeys(sums, 0))
-    return found.assign(hallucinations=found["hallucinations"].where(found["unread"] == 0))
+    table = versions.join(sums, on=["id", "version"]).fillna(dict.fromkeys(sums, 0))
+    return table.assign(hallucinations=table["hallucinations"].where(table["unread"] == 0))

@@ -1,7 +1,7 @@
-"""FENICE: a claim is aligned with the passage of the document that entails it best (sections 3.2 to 3.4).
+"""FENICE's alignment: each claim is aligned with the passage of the document that entails it best (sections 3.2 to 3.4).
 
-The levels, from small to large: sentence, the best sentence's coreference variants, windows of sentences, the
-whole document. The last two are only read for claims whose score so far is under the gate.
+The levels, from small to large: sentences, coreference variants of the best sentence, windows of sentences, the whole
+document. The last two are only read for claims whose score is still below the gate.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from claimwise.models import chunks, entailment
 from claimwise.models.base import NAN, Entailment, Verdict
 from claimwise.models.cache import ResponseCache, cached, call_key
 
-#: Fewest tokens that a claim must leave for its premises.
+#: The fewest tokens that a claim must leave for its premises.
 LEAST_ROOM = 16
-#: Room for premises is rounded to this many tokens, so that claims of similar length share their premises.
+#: A claim's length is rounded up to a multiple of this, so that claims of similar length share their premises.
 ROUND = 32
-#: Pairs that an entailment model is given at once, after sorting by length.
+#: The pairs that an entailment model gets in one call, after sorting by length.
 BLOCK = 4096
 
 NO_PROBABILITY = "no premise had a probability"
@@ -57,11 +57,11 @@ class AlignmentSettings(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class AlignedVerdict(Verdict):
-    """A verdict with the alignment it rests on.
+    """A verdict and the alignment that it comes from.
 
-    ``support`` is (p_entail - p_contradict + 1) / 2: NLIScore, which is in [-1, 1], on the scale of the other
-    verifiers; a claim that the document says nothing of has 0.5. ``premise_start`` and ``premise_end`` are characters
-    of the document, ``premise`` the text that was read there (with a mention replaced, at level ``coreference``).
+    ``support`` is (p_entail - p_contradict + 1) / 2, which is NLIScore, in [-1, 1], on the scale of other verifiers. It is
+    0.5 for a claim that the document neither supports nor contradicts. ``premise_start`` and ``premise_end`` are characters
+    of the document, and ``premise`` is the text that was read (at level ``coreference`` with a mention replaced).
     """
 
     level: str | None = None
@@ -75,15 +75,15 @@ class AlignedVerdict(Verdict):
 
 @dataclass(slots=True)
 class _Claim:
-    """A claim of a document, the tokens that it leaves for premises, the best one so far and what it says of the claim."""
+    """A claim of a document, with its best premise so far."""
 
     text: str
     passages: Passages
     scope: str
-    room: int | None
-    near: tuple[int, ...] | None
+    room: int | None  # the most tokens of a premise; None if there is no limit
+    near: tuple[int, ...] | None  # the sentences that it is aligned with; None for all
     best: Premise | None = None
-    score: float = -math.inf
+    score: float = -math.inf  # NLIScore of the best premise
     verdict: AlignedVerdict = AlignedVerdict(NAN, NO_PROBABILITY)
 
 
@@ -129,31 +129,32 @@ class Aligner:
         return cls(entailment.load(settings.entailment, cache), resolver, cache=cache, **rest)
 
     def align(self, documents: Sequence[str], claims: Sequence[Sequence[str]]) -> list[list[Verdict]]:
-        """FENICE_cl of every claim (equation 7), where gated the larger of both levels; blank texts are not read."""
+        """Return FENICE_cl of every claim of each document (equation 7); blank texts get a reason instead."""
         pairs = [(document, claim) for document, group in zip(documents, claims, strict=True) for claim in group]
         verdicts: dict[tuple[str, str], Verdict | None] = {pair: verification.blank(*pair) for pair in pairs}
-        read = [pair for pair, blank in verdicts.items() if blank is None]
-        shown = dict.fromkeys(document for document, _ in read)
-        passages = {document: Passages(document, self._model.count, self._resolver) for document in shown}
-        scopes = {document: self._model.scope(document) for document in shown}
-        sizes = self._model.count([claim for _, claim in read])
-        asked: dict[tuple[str, str], _Claim] = {}
-        most = self._settings.candidates
-        for (document, claim), size in zip(read, sizes, strict=True):
+        readable = [pair for pair, blank in verdicts.items() if blank is None]
+        unique_documents = dict.fromkeys(document for document, _ in readable)
+        passages = {document: Passages(document, self._model.count, self._resolver) for document in unique_documents}
+        scopes = {document: self._model.scope(document) for document in unique_documents}
+        sizes = self._model.count([claim for _, claim in readable])
+        aligned: dict[tuple[str, str], _Claim] = {}
+        candidates = self._settings.candidates
+        for (document, claim), size in zip(readable, sizes, strict=True):
             room = self._room(size)
             if room is not None and room < LEAST_ROOM:
                 reason = f"a claim of {size} tokens leaves no room for a premise: the model reads {self._model.limit}"
                 verdicts[document, claim] = AlignedVerdict(NAN, reason)
             else:
-                near = chunks.retrieve(document, claim, most).sentences if most else None
-                asked[document, claim] = _Claim(claim, passages[document], scopes[document], room, near)
-        self._levels(list(asked.values()))
-        verdicts |= {pair: claim.verdict for pair, claim in asked.items()}
+                near = chunks.retrieve(document, claim, candidates).sentences if candidates else None
+                aligned[document, claim] = _Claim(claim, passages[document], scopes[document], room, near)
+        self._levels(list(aligned.values()))
+        verdicts |= {pair: claim.verdict for pair, claim in aligned.items()}
         return [
             [verdicts[document, claim] for claim in group] for document, group in zip(documents, claims, strict=True)
         ]
 
     def _room(self, size: int) -> int | None:
+        """Return the tokens that a claim of this size leaves for a premise; None if there is no limit."""
         if self._model.limit is None:
             return None
         room = self._model.limit - -(-size // ROUND) * ROUND
@@ -172,7 +173,10 @@ class Aligner:
             self._improve("document", [(c, c.passages.whole(c.room)) for c in doubtful])
 
     def _improve(self, level: str, tasks: list[tuple[_Claim, tuple[Premise, ...]]]) -> None:
-        """Take for every claim the best of its premises at a level, the first of equals, where it beats the best so far."""
+        """Find the best premise of every claim at a level, and take it if it is better than the claim's best so far.
+
+        ``tasks`` are the claims with their premises at this level. The first of equally good premises is taken.
+        """
         keys = [
             call_key(model=self._model.fingerprint, scope=claim.scope, premises=_digest(premises), claim=claim.text)
             for claim, premises in tasks
@@ -188,40 +192,40 @@ class Aligner:
                 claim.verdict = _verdict(level, claim.best, *value[1:])
 
     def _entail(self, tasks: list[tuple[_Claim, tuple[Premise, ...]]]) -> list[list | None]:
-        """[index of the best premise, p_entail, p_neutral, p_contradict] a task.
+        """Return [index of the best premise, p_entail, p_neutral, p_contradict] of each task, or None without any.
 
-        Pairs that several claims or documents share are read once; all are read in order of length.
+        Pairs that several claims or documents share are read once.
         """
-        numbers: dict[tuple[str, str, str], int] = {}
-        owners = [
+        numbers: dict[tuple[str, str, str], int] = {}  # the number of each different pair
+        task_pairs = [
             np.array([numbers.setdefault((claim.scope, one.text, claim.text), len(numbers)) for one in premises], int)
             for claim, premises in tasks
         ]
         probabilities = self._read(list(numbers))
         scores = probabilities[:, 0] - probabilities[:, 2]
         results: list[list | None] = []
-        for places in owners:
-            if not len(places) or np.isnan(scores[places]).all():
+        for pairs in task_pairs:
+            if not len(pairs) or np.isnan(scores[pairs]).all():
                 results.append(None)
                 continue
-            at = int(np.nanargmax(scores[places]))
-            results.append([at, *probabilities[places[at]].tolist()])
+            best = int(np.nanargmax(scores[pairs]))
+            results.append([best, *probabilities[pairs[best]].tolist()])
         return results
 
     def _read(self, pairs: list[tuple[str, str, str]]) -> np.ndarray:
-        """(n, 3) probabilities of n (scope, premise, claim)."""
+        """Return the (n, 3) probabilities of n pairs (scope, premise, claim), read in order of length."""
         probabilities = np.zeros((len(pairs), 3))
         order = sorted(range(len(pairs)), key=lambda i: (pairs[i][0], len(pairs[i][1]) + len(pairs[i][2])))
         for scope, group in groupby(order, key=lambda i: pairs[i][0]):
-            same = list(group)
-            for block in (same[start : start + BLOCK] for start in range(0, len(same), BLOCK)):
+            indices = list(group)
+            for block in (indices[start : start + BLOCK] for start in range(0, len(indices), BLOCK)):
                 _, premises, claims = zip(*(pairs[i] for i in block), strict=True)
                 probabilities[block] = self._model.entail(premises, claims, scope)
         return probabilities
 
 
 def _digest(premises: Sequence[Premise]) -> str:
-    """A hash of their texts in their order."""
+    """Return a hash of the premises' texts in their order."""
     content = b"".join(premise.text.encode("utf-8", "surrogatepass") + b"\0" for premise in premises)
     return hashlib.sha256(content).hexdigest()
 

@@ -1,8 +1,8 @@
-"""Mentions of one thing under several names, found by rules or by a neural resolver (FENICE section 3.3).
+"""Coreference: mentions of the same entity, found by rules or by a neural resolver (FENICE section 3.3).
 
-A resolver turns a document into *chains*: groups of mentions (character spans) of the same entity. The rules are of
-news-like English: parts of names, "the plane" after "a small plane", pronouns. They are few and mostly right: a wrong
-chain lets a claim about one person rest on a sentence about another.
+A resolver turns a document into *chains*: groups of mentions (character spans) of the same entity. The rules are for
+news-like English: parts of names, "the plane" after "a small plane", pronouns. There are only a few rules, which are mostly
+right, because a wrong chain supports a claim about one person by a sentence about another.
 """
 
 import logging
@@ -26,25 +26,27 @@ from claimwise.words import (
     TIMES_AND_PLACES,
 )
 
-#: Mentions of one entity: the characters of each.
+#: The mentions of one entity, each as characters (start, end).
 Chain = tuple[tuple[int, int], ...]
 
 
 class CoreferenceError(ClaimwiseError):
-    """The settings name no resolver, or its package or model is not there."""
+    """The settings name an unknown resolver, or its package or model cannot be loaded."""
 
 
 class Resolver(Protocol):
     """Finds chains."""
 
     def chains(self, document: str) -> list[Chain]:
-        """Groups of at least two mentions of one entity, in the order of their first mentions."""
+        """Return groups of at least two mentions of the same entity, in the order of their first mentions."""
 
 
 class NeuralResolver:
-    """fastcoref's model (F-COREF), where that package is installed: ``pip install fastcoref``.
+    """The model of fastcoref (F-COREF); the package must be installed: ``pip install fastcoref``.
 
-    ``checkpoint`` is a local folder or hub id.
+    Args:
+        checkpoint: a local folder or a hub id.
+        device: a torch device.
 
     Raises:
         CoreferenceError: the package is not installed, or the checkpoint cannot be loaded.
@@ -61,15 +63,15 @@ class NeuralResolver:
             raise CoreferenceError(
                 f"the neural resolver needs the package fastcoref ({error}): pip install fastcoref, or take {{kind: rules}}"
             ) from None
-        # Importing fastcoref makes every library talk, and it shows a bar a document.
+        # Importing fastcoref turns on the logs of all libraries, and it shows a progress bar for every document.
         logging.getLogger().setLevel(level)
         datasets.logging.set_verbosity_error()
         datasets.disable_progress_bars()
         if not hasattr(FCorefModel, "all_tied_weights_keys"):
-            # transformers 5 asks every model for it; fastcoref 2.1.6 is of the time of 4, and ties no weights.
+            # transformers 5 needs this attribute; fastcoref 2.1.6 was written for version 4, and ties no weights.
             FCorefModel.all_tied_weights_keys = {}
         try:
-            # Words are all that it needs of spaCy, and a blank pipeline finds them without a download.
+            # fastcoref only needs spaCy's words, which a blank pipeline finds without a download.
             self._model = FCoref(checkpoint, device, nlp=spacy.blank("en"), enable_progress_bar=False)
         except (OSError, ValueError, KeyError, AttributeError, TypeError) as error:
             raise CoreferenceError(
@@ -80,10 +82,10 @@ class NeuralResolver:
 
     def chains(self, document: str) -> list[Chain]:
         """See ``Resolver.chains``; mentions that fastcoref cannot place in the text are left out."""
-        [found] = self._model.predict(texts=[document])
+        [prediction] = self._model.predict(texts=[document])
         chains = (
             tuple(sorted({tuple(span) for span in cluster if span is not None and None not in span}))
-            for cluster in found.get_clusters(as_strings=False)
+            for cluster in prediction.get_clusters(as_strings=False)
         )
         return sorted(chain for chain in chains if len(chain) > 1)
 
@@ -96,7 +98,7 @@ class NeuralOptions(Options):
 
 
 def load(settings: Mapping[str, Any]) -> Resolver:
-    """The resolver that a metric's ``coreference`` entry describes: ``kind`` (rules or neural) and its options.
+    """Load the resolver that a metric's ``coreference`` entry describes: ``kind`` (rules or neural) and its options.
 
     Raises:
         CoreferenceError: the kind is unknown, or the resolver cannot be loaded.
@@ -114,7 +116,7 @@ _neural = lru_cache(maxsize=6)(NeuralResolver)  # the variants of an ablation sh
 
 # -- rules -----------------------------------------------------------------------------------------
 
-#: For each pronoun the kinds of entities that it fits, and those that it may fit.
+#: For each pronoun, the kinds of entities that it fits, and the kinds that it may fit (see ``_Entity``).
 _PRONOUNS = (
     dict.fromkeys("he him his himself".split(), ("m", "p?"))
     | dict.fromkeys("she her hers herself".split(), ("f", "p?"))
@@ -124,7 +126,7 @@ _TITLES = {"mr": "m", "sir": "m", "lord": "m", "mrs": "f", "ms": "f", "miss": "f
 _RANKS = frozenset(
     "dr prof professor president minister senator judge justice captain king queen prince princess".split()
 )
-#: What a first name or rank and a noun for people say of an entity's kind.
+#: The kinds of entities by their first names and ranks, and by nouns for people.
 _KINDS = dict.fromkeys(_RANKS, "p") | dict.fromkeys(FEMALE, "f") | dict.fromkeys(MALE, "m")
 _NOUN_KINDS = dict.fromkeys(PERSON_NOUNS, "p") | dict.fromkeys(FEMALE_NOUNS, "f") | dict.fromkeys(MALE_NOUNS, "m")
 _ARTICLES = frozenset(("a", "an", "the"))
@@ -138,16 +140,16 @@ _NOT_NAMES = frozenset("i ok".split()) | frozenset(
     "monday tuesday wednesday thursday friday saturday sunday january february march april may june july august "
     "september october november december".split()
 )
-#: Irregular past forms that often follow a subject.
+#: Irregular past forms, which often follow a subject.
 _PASTS = frozenset(
     """became began blew broke brought built bought came caught chose cut drew drove fell felt fought found flew froze
     gave got grew hit held kept knew led left lost made met paid put ran rose said sank saw sent set shook shot shut
     sold spent spoke stood struck swam swept threw told took thought understood went won wore wrote""".split()
 )
-#: Sentences that a pronoun may look back.
+#: The number of sentences before its own in which a pronoun's antecedent may be.
 _REACH = 2
 _WORD = re.compile(r"[^\W_]+(?:[-'’.&][^\W_]+)*")
-#: What may stand between "it" and a name in "it was also Ann Lee who".
+#: Words that may come between "it" and a name in "it was also Ann Lee who".
 _CLEFT = frozenset("is was isn't wasn't isn’t wasn’t not only also the".split())
 
 
@@ -166,13 +168,13 @@ class _Word:
     end: int
     text: str
     lower: str
-    place: int  # within its sentence
-    joined: bool  # only a space stands between it and the word before
+    place: int  # its index in its sentence
+    joined: bool  # whether only a space is between it and the word before
 
 
 @dataclass(slots=True, eq=False)
 class _Entity:
-    """What is spoken of; ``kind`` is m, f, p (a person of unknown gender), g (a group or a thing) or ?."""
+    """A person, group or thing; ``kind`` is m, f, p (a person of unknown gender), g (a group or a thing) or ?."""
 
     kind: str
     words: tuple[str, ...]
@@ -185,12 +187,13 @@ class _Entity:
 class Rules:
     """The embedded resolver.
 
-    1. A name is joined with a longer one that it is the beginning or the end of ("Smith", "Mr Smith" and "John
-       Smith"), and with its initials ("WHO"), where only one name fits.
-    2. "the plane" is joined with the last "a small plane", "the driver" with a name that is called a driver
-       ("Ann Lee, a driver from York", "driver Ann Lee").
-    3. A pronoun is joined with a person or group that fits in gender, of its sentence or else of the nearest of
-       the two before; of several with the first, which is mostly the subject. "It was Ann Lee who" is no such pronoun.
+    1. A name is joined with a longer name that begins or ends with it ("Smith", "Mr Smith" and "John Smith"), and with
+       its initials ("WHO"), if only one name fits.
+    2. "the plane" is joined with the last "a small plane", and "the driver" with a name that is called a driver ("Ann Lee,
+       a driver from York", "driver Ann Lee").
+    3. A pronoun is joined with a person or group of the same gender: in its own sentence, or else in the nearest of the two
+       before. If there are several, it is the first, which is mostly the subject. The "it" of "It was Ann Lee who" does
+       not count.
 
     >>> document = "John Smith flew a small plane. The plane crashed. He was unhurt, Mr Smith said."
     >>> [[document[a:b] for a, b in chain] for chain in Rules().chains(document)]
@@ -198,37 +201,37 @@ class Rules:
     """
 
     def chains(self, document: str) -> list[Chain]:
-        """See ``coreference.Resolver.chains``; in time linear in the document but for its number of names."""
+        """See ``Resolver.chains``; the time is linear in the document's length, except for the number of names."""
         sentences = [list(_words(span)) for span in text.sentences(document)]
         entities: list[_Entity] = []
         _read_names(sentences, entities)
         _read_descriptions(sentences, entities)
         _read_pronouns(sentences, entities)
-        found = [tuple(sorted(set(entity.mentions))) for entity in entities]
-        return sorted(chain for chain in found if len(chain) > 1)
+        chains = [tuple(sorted(set(entity.mentions))) for entity in entities]
+        return sorted(chain for chain in chains if len(chain) > 1)
 
 
 def _words(span: text.Span) -> Iterator[_Word]:
-    before = 0
+    previous_end = 0
     for place, match in enumerate(_WORD.finditer(span.text)):
         start, end = match.span()
         word = match.group()
         if word.endswith(("'s", "’s")):
             word, end = word[:-2], end - 2
-        joined = place > 0 and span.text[before:start] in (" ", ". ")
+        joined = place > 0 and span.text[previous_end:start] in (" ", ". ")
         yield _Word(span.start + start, span.start + end, word, word.lower(), place, joined)
-        before = end
+        previous_end = end
 
 
 # -- names -----------------------------------------------------------------------------------------
 
 
 def _read_names(sentences: Sequence[list[_Word]], entities: list[_Entity]) -> None:
-    # Words with a capital that no beginning of a sentence gives them: at the beginning of one they are names, too.
-    inside = {w.text for words in sentences for w in words[1:] if w.text[:1].isupper()}
-    runs = [run for words in sentences for run in _name_runs(words, inside)]
+    # Words that have a capital within a sentence. They are also names at the beginning of a sentence.
+    capitalised = {w.text for words in sentences for w in words[1:] if w.text[:1].isupper()}
+    runs = [run for words in sentences for run in _name_runs(words, capitalised)]
     by_word: dict[str, list[_Entity]] = {}
-    # Longer names first, so that every part finds the name that it is a part of, wherever that stands.
+    # Longer names come first, so that a part of a name finds it even if it comes later in the document.
     for run in sorted(runs, key=lambda run: -len(_core(run))):
         core = tuple(word.lower for word in _core(run))
         entity = _part_of(core, _title(run), by_word)
@@ -242,10 +245,11 @@ def _read_names(sentences: Sequence[list[_Word]], entities: list[_Entity]) -> No
         entity.add(run)
 
 
-def _name_runs(words: list[_Word], inside: set[str]) -> Iterator[list[_Word]]:
+def _name_runs(words: list[_Word], capitalised: set[str]) -> Iterator[list[_Word]]:
+    """Yield the names of a sentence, as runs of words."""
     i = 0
     while i < len(words):
-        if not _capital(words[i]) or (words[i].place == 0 and not _named(words, inside)):
+        if not _capital(words[i]) or (words[i].place == 0 and not _begins_with_name(words, capitalised)):
             i += 1
             continue
         j = i + 1
@@ -260,15 +264,16 @@ def _name_runs(words: list[_Word], inside: set[str]) -> Iterator[list[_Word]]:
 
 
 def _capital(word: _Word) -> bool:
-    initials = len(word.text) > 1 and word.text.isupper()  # "WHO" is no function word
+    initials = len(word.text) > 1 and word.text.isupper()  # "WHO" is not a function word
     return word.text[:1].isupper() and (initials or word.lower not in FUNCTION_WORDS - {"mr", "mrs", "ms", "dr"})
 
 
-def _named(words: list[_Word], inside: set[str]) -> bool:
-    """Whether the capital of a sentence's first word is that of a name."""
+def _begins_with_name(words: list[_Word], capitalised: set[str]) -> bool:
+    """Whether the first word of a sentence is a name, not just capitalised because it comes first."""
     first = words[0]
-    follows = len(words) > 1 and words[1].joined and _capital(words[1])
-    return first.text in inside or follows or first.lower in MALE or first.lower in FEMALE or first.lower in _TITLES
+    name_follows = len(words) > 1 and words[1].joined and _capital(words[1])
+    given_name_or_title = first.lower in MALE or first.lower in FEMALE or first.lower in _TITLES
+    return first.text in capitalised or name_follows or given_name_or_title
 
 
 def _core(run: list[_Word]) -> list[_Word]:
@@ -293,8 +298,11 @@ def _initials(core: tuple[str, ...]) -> str:
 
 
 def _part_of(core: tuple[str, ...], title: str | None, by_word: dict[str, list[_Entity]]) -> _Entity | None:
-    """The one known name that this is a part or the initials of, and that its title does not exclude."""
-    found = [
+    """Return the entity whose name this is, or of which it is a part or the initials; None unless exactly one fits.
+
+    The title must fit, too.
+    """
+    candidates = [
         entity
         for entity in by_word.get(core[-1], [])
         if (
@@ -304,7 +312,7 @@ def _part_of(core: tuple[str, ...], title: str | None, by_word: dict[str, list[_
         )
         and (title is None or entity.kind in ("p", "?", title))
     ]
-    matches = [entity for entity in found if entity.words == core] or found
+    matches = [entity for entity in candidates if entity.words == core] or candidates
     return matches[0] if len(matches) == 1 else None
 
 
@@ -312,7 +320,7 @@ def _part_of(core: tuple[str, ...], title: str | None, by_word: dict[str, list[_
 
 
 def _read_descriptions(sentences: Sequence[list[_Word]], entities: list[_Entity]) -> None:
-    introduced: dict[str, _Entity] = {}
+    introduced: dict[str, _Entity] = {}  # the last entity that "a ..." introduced, by its noun
     called = _callings(sentences, entities)
     for words in sentences:
         for i, word in enumerate(words):
@@ -332,9 +340,9 @@ def _read_descriptions(sentences: Sequence[list[_Word]], entities: list[_Entity]
 
 
 def _phrase(words: list[_Word], i: int) -> list[_Word]:
-    """A determiner and up to four lower-case words that follow, to where a function word, a comma or a verb ends them.
+    """Return an article and up to four lower-case words after it, ended by a function word, a comma or a verb.
 
-    No words where something else does, such as a name: "the new Leeds club" is no phrase of these.
+    If something else ends them, such as the name in "the new Leeds club", there is no phrase and the list is empty.
     """
     j = i + 1
     while j < len(words) and j <= i + 4 and words[j].joined and words[j].text.islower():
@@ -350,7 +358,7 @@ def _looks_like_verb(word: str) -> bool:
 
 
 def _callings(sentences: Sequence[list[_Word]], entities: list[_Entity]) -> dict[str, _Entity]:
-    """What people are called beside their names: "driver Ann Lee", "Ann Lee, a 30-year-old driver"."""
+    """Return the people that a noun describes, by the noun: "driver Ann Lee", "Ann Lee, a 30-year-old driver"."""
     called: dict[str, _Entity | None] = {}
     by_start = {start: entity for entity in entities for start, _ in entity.mentions}
     by_end = {end: entity for entity in entities for _, end in entity.mentions}
@@ -364,50 +372,50 @@ def _callings(sentences: Sequence[list[_Word]], entities: list[_Entity]) -> dict
             if entity is None:
                 entity = _described(words, i, by_end)
             if entity is not None and entity.kind != "g":
-                same = called.setdefault(word.lower, entity)
-                called[word.lower] = entity if same is entity else None  # two drivers: nobody is the driver
+                first = called.setdefault(word.lower, entity)
+                called[word.lower] = entity if first is entity else None  # with two drivers, "the driver" is neither
                 entity.kind = _NOUN_KINDS[word.lower] if entity.kind == "?" else entity.kind
     return {noun: entity for noun, entity in called.items() if entity is not None}
 
 
 def _described(words: list[_Word], i: int, by_end: Mapping[int, _Entity]) -> _Entity | None:
-    """Whose name stands before a noun's article and a comma or the like: "Ann Lee, a young driver"."""
-    for at in range(i - 1, max(i - 5, 0), -1):
-        before = by_end.get(words[at - 1].end)
-        if before is not None and words[at].lower in _ARTICLES and not words[at].joined:
-            return before
+    """Return whose name comes before a noun's article, after a comma or the like: "Ann Lee, a young driver"."""
+    for article in range(i - 1, max(i - 5, 0), -1):
+        entity = by_end.get(words[article - 1].end)
+        if entity is not None and words[article].lower in _ARTICLES and not words[article].joined:
+            return entity
     return None
 
 
 def _group(head: str, entities: list[_Entity]) -> _Entity | None:
-    """The one name that ends in the noun: "the university" is Leeds University."""
-    found = [e for e in entities if head in _GROUPS and len(e.words) > 1 and head in (e.words[-1], e.words[0])]
-    return found[0] if len(found) == 1 else None
+    """Return the only name that begins or ends with the noun: "the university" is Leeds University."""
+    names = [e for e in entities if head in _GROUPS and len(e.words) > 1 and head in (e.words[-1], e.words[0])]
+    return names[0] if len(names) == 1 else None
 
 
 # -- pronouns --------------------------------------------------------------------------------------
 
 
 def _read_pronouns(sentences: Sequence[list[_Word]], entities: list[_Entity]) -> None:
-    named: dict[int, list[_Entity]] = {}  # by where their mentions start
+    by_start: dict[int, list[_Entity]] = {}  # entities by the starts of their mentions
     for entity in entities:
         for start, _ in entity.mentions:
-            named.setdefault(start, []).append(entity)
-    spoken_of: list[list[_Entity]] = []  # in each sentence so far, in order
+            by_start.setdefault(start, []).append(entity)
+    mentioned: list[list[_Entity]] = []  # the entities of each sentence so far, in order
     for words in sentences:
-        spoken_of.append([])
+        mentioned.append([])
         for word in words:
-            stands_for = word.lower in _PRONOUNS and not _opens_cleft(words[word.place :])
-            entity = _antecedent(word, spoken_of) if stands_for else None
-            spoken_of[-1] += named.get(word.start, [])
+            refers_back = word.lower in _PRONOUNS and not _opens_cleft(words[word.place :])
+            entity = _antecedent(word, mentioned) if refers_back else None
+            mentioned[-1] += by_start.get(word.start, [])
             if entity is not None:
                 entity.mentions.append((word.start, word.end))
-                if word.place == 0:  # a subject again: later pronouns may look back to it
-                    spoken_of[-1].append(entity)
+                if word.place == 0:  # as a subject, it is a likely antecedent of later pronouns
+                    mentioned[-1].append(entity)
 
 
 def _opens_cleft(words: list[_Word]) -> bool:
-    """Whether a pronoun stands for nothing before it, as in "It was Ann Lee who found the letters"."""
+    """Whether words begin with an "it" that refers to nothing before it: "It was Ann Lee who found the letters"."""
     if words[0].lower != "it":
         return False
     after = list(dropwhile(lambda word: word.lower in _CLEFT, words[1:]))
@@ -415,11 +423,14 @@ def _opens_cleft(words: list[_Word]) -> bool:
     return any(name) and any(word.lower in ("who", "whom", "that", "which") for word in after[len(name) :][:1])
 
 
-def _antecedent(word: _Word, spoken_of: list[list[_Entity]]) -> _Entity | None:
-    """Who a pronoun stands for: somebody who fits it, else somebody who may, of its sentence or the nearest before."""
+def _antecedent(word: _Word, mentioned: list[list[_Entity]]) -> _Entity | None:
+    """Return the entity that a pronoun refers to: one of a kind that fits, or else one of a kind that may fit.
+
+    It is in the pronoun's sentence or the nearest sentence before.
+    """
     for kinds in _PRONOUNS[word.lower]:
-        for known in reversed(spoken_of[-1 - _REACH :]):
-            for entity in known:
+        for sentence_entities in reversed(mentioned[-1 - _REACH :]):
+            for entity in sentence_entities:
                 if entity.kind in kinds:
                     return entity  # the first of its sentence, which is mostly the subject
     return None

@@ -1,6 +1,6 @@
-"""The premises of FENICE: sentences, windows, coreference variants and the whole document, none over a model's limit.
+"""The premises of FENICE: sentences, windows, coreference variants and the whole document, all within a model's limit.
 
-A text that is too long for the model becomes windows that overlap, whole sentences where they fit, else words.
+A text that is too long for the model becomes overlapping windows, of whole sentences if they fit and otherwise of words.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from typing import NamedTuple
 from claimwise import text
 from claimwise.metrics.fenice.coreference import Chain, Resolver, is_pronoun
 
-#: Neighbouring windows of a text that was cut share up to this part of what fits.
+#: The largest share of a window that the next window repeats, if a text is cut into windows.
 OVERLAP = 0.25
 
 _TOKEN = re.compile(r"\S+")
 
-#: Pronouns that own; "her" may be one ("her team") or none ("saw her").
+#: Possessive pronouns. "Her" is missing: it may be possessive ("her team") or not ("saw her").
 _POSSESSIVE = frozenset("his its their our my your".split())
-#: Words that no possessive stands before: "saw her on Monday".
+#: Words that never follow a possessive pronoun, as in "saw her on Monday".
 _NEVER_OWNED = frozenset(
     "to in on at for from with by and or but as when while after before that because if of".split()
 )
-#: The form of a pronoun where a sentence begins, and that which owns.
+#: A pronoun's form at the beginning of a sentence, and its possessive form.
 _SUBJECT = {"him": "he", "her": "she", "them": "they"}
 _OWNING = {"he": "his", "him": "his", "she": "her", "it": "its", "they": "their", "them": "their"}
 _DETERMINERS = frozenset("the a an this that these those".split())
@@ -35,10 +35,10 @@ Count = Callable[[Sequence[str]], list[int]]
 
 
 class Premise(NamedTuple):
-    """A text that may entail a claim and where it stands: sentences first to last, characters start to end.
+    """A text that may entail a claim, and its place: sentences ``first:last`` and characters ``start:end``.
 
-    ``text`` is the document's, with its sentences joined by single spaces; in a coreference variant a mention of
-    it is replaced.
+    ``text`` is that of the document, with sentences joined by single spaces. A coreference variant has one mention
+    replaced.
     """
 
     text: str
@@ -49,7 +49,12 @@ class Premise(NamedTuple):
 
 
 class Passages:
-    """One document as premises, whose tokens ``count`` counts (``Entailment.count``).
+    """The premises of one document.
+
+    Args:
+        document: its text.
+        count: returns the number of tokens of each text (``Entailment.count``).
+        resolver: finds the mentions for coreference variants; without one there are no variants.
 
     >>> passages = Passages("It rained. Ann ran. Bo hid.", lambda texts: [len(t.split()) for t in texts])
     >>> [p.text for p in passages.windows(2, None)]
@@ -61,7 +66,7 @@ class Passages:
     def __init__(self, document: str, count: Count, resolver: Resolver | None = None) -> None:
         self._document, self._count, self._resolver = document, count, resolver
         self.spans = text.sentences(document)
-        self._made: dict[tuple[int, int | None, tuple[int, ...] | None], tuple[Premise, ...]] = {}
+        self._windows: dict[tuple[int, int | None, tuple[int, ...] | None], tuple[Premise, ...]] = {}
 
     @cached_property
     def chains(self) -> list[Chain]:
@@ -73,37 +78,41 @@ class Passages:
         return self._count([span.text for span in self.spans])
 
     def windows(self, size: int, room: int | None, near: tuple[int, ...] | None = None) -> tuple[Premise, ...]:
-        """Runs of ``size`` sentences, stride 1 (FENICE equation 5); a shorter document is one run.
+        """Return the windows of ``size`` sentences, stride 1 (FENICE equation 5); a shorter document is one window.
 
-        A run of more tokens than ``room`` becomes several premises. Of the runs it is all, or as many as there are
-        sentences in ``near``: those that hold most of these, in their order.
+        Args:
+            size: the sentences of a window.
+            room: the most tokens of a premise; None if there is no limit. A longer window becomes several premises.
+            near: the indices of some sentences. Only as many windows are returned: those that have most of these
+                sentences, in the document's order. None returns all windows.
         """
         size = min(size, len(self.spans))
-        if (size, room, near) not in self._made:
+        if (size, room, near) not in self._windows:
             starts = range(len(self.spans) - size + 1)
             if near is not None:
-                held: Counter[int] = Counter()  # by its start, how many of the near sentences a run holds
-                for at in near:
-                    held.update(range(max(at - size + 1, starts[0]), min(at, starts[-1]) + 1))
-                starts = sorted(sorted(held, key=lambda start: (-held[start], start))[: len(near)])
-            self._made[size, room, near] = tuple(made for i in starts for made in self._run(i, i + size, room))
-        return self._made[size, room, near]
+                near_counts: Counter[int] = Counter()  # how many of the near sentences each window has, by its start
+                for i in near:
+                    near_counts.update(range(max(i - size + 1, starts[0]), min(i, starts[-1]) + 1))
+                starts = sorted(sorted(near_counts, key=lambda start: (-near_counts[start], start))[: len(near)])
+            self._windows[size, room, near] = tuple(one for i in starts for one in self._window(i, i + size, room))
+        return self._windows[size, room, near]
 
     def whole(self, room: int | None) -> tuple[Premise, ...]:
-        """The whole document as one premise, or as overlapping windows where it is too long."""
+        """Return the whole document as one premise, or as overlapping windows if it is too long."""
         return self.windows(len(self.spans), room)
 
     def variants(self, premise: Premise, room: int | None) -> tuple[Premise, ...]:
-        """The premise with one mention replaced by another of its chain, each in turn (FENICE equation 4).
+        """Return the premise with one mention replaced by another of its chain, each in turn (FENICE equation 4).
 
-        A variant that no longer fits is left out: the premise itself stays in any case.
+        Variants with more tokens than ``room`` are left out.
         """
         texts = variants(self._document, premise.start, premise.end, self.chains)
         if room is not None:
-            texts = [made for made, size in zip(texts, self._count(texts), strict=True) if size <= room]
-        return tuple(premise._replace(text=made) for made in texts)
+            texts = [text for text, size in zip(texts, self._count(texts), strict=True) if size <= room]
+        return tuple(premise._replace(text=text) for text in texts)
 
-    def _run(self, first: int, last: int, room: int | None) -> list[Premise]:
+    def _window(self, first: int, last: int, room: int | None) -> list[Premise]:
+        """Return sentences ``first:last`` as one premise, or as several if they are too long."""
         spans = self.spans[first:last]
         if room is None or sum(self._lengths[first:last]) <= room:
             return [self._premise([(i, span.start, span.end) for i, span in enumerate(spans, first)])]
@@ -115,27 +124,34 @@ class Passages:
         return [self._premise(units[a:b]) for a, b in overlapping(lengths, room)]
 
     def _words(self, span: text.Span, room: int) -> list[tuple[int, int]]:
-        """The words of a sentence; one that does not fit alone (no white space in it) is cut anywhere."""
-        found = [word.span() for word in _TOKEN.finditer(self._document, span.start, span.end)]
-        sizes = self._count([self._document[start:end] for start, end in found])
-        step = max(room // 4, 1)  # a character is at most four bytes, hence four tokens of any byte-level vocabulary
-        words = []
-        for (start, end), size in zip(found, sizes, strict=True):
+        """Return the characters (start, end) of a sentence's words; a word that does not fit alone is cut anywhere."""
+        words = [word.span() for word in _TOKEN.finditer(self._document, span.start, span.end)]
+        sizes = self._count([self._document[start:end] for start, end in words])
+        step = max(room // 4, 1)  # a character has at most four bytes, and so at most four tokens
+        fitting = []
+        for (start, end), size in zip(words, sizes, strict=True):
             if size <= room:
-                words.append((start, end))
+                fitting.append((start, end))
             else:
-                words += [(at, min(at + step, end)) for at in range(start, end, step)]
-        return words
+                fitting += [(i, min(i + step, end)) for i in range(start, end, step)]
+        return fitting
 
     def _premise(self, units: Sequence[tuple[int, int, int]]) -> Premise:
-        """One premise of (sentence, start, end) in order; what stands between two units of a sentence is part of it."""
+        """Make one premise of units (sentence, start, end); it includes the text between two units of a sentence."""
         sentences = [list(same) for _, same in groupby(units, key=lambda unit: unit[0])]
         joined = " ".join(self._document[parts[0][1] : parts[-1][2]] for parts in sentences)
         return Premise(joined, units[0][0], units[-1][0] + 1, units[0][1], units[-1][2])
 
 
 def overlapping(lengths: Sequence[int], room: int) -> list[tuple[int, int]]:
-    """Runs (first, last) of units that fit and share up to ``OVERLAP`` of the room with the run before.
+    """Divide units into overlapping runs, each with at most ``room`` tokens or a single unit.
+
+    Args:
+        lengths: the tokens of each unit.
+        room: the most tokens of a run.
+
+    Returns:
+        The runs (first, last). A run repeats units from the end of the one before, up to ``OVERLAP`` of the room.
 
     >>> overlapping([4, 4, 2, 4, 4], 10)
     [(0, 3), (2, 5)]
@@ -149,7 +165,7 @@ def overlapping(lengths: Sequence[int], room: int) -> list[tuple[int, int]]:
             end += 1
         runs.append((start, end))
         previous, start, shared = start, end, 0
-        # Go back over units to share, where that leaves room for the next unit.
+        # Go back over units to repeat, as long as this leaves room for the next unit.
         while (
             end < len(lengths)
             and start - 1 > previous
@@ -162,19 +178,18 @@ def overlapping(lengths: Sequence[int], room: int) -> list[tuple[int, int]]:
 
 
 def variants(document: str, start: int, end: int, chains: Iterable[Chain]) -> list[str]:
-    """The passage ``document[start:end]`` with one mention replaced by another of its chain, each in turn.
+    """Return the passage ``document[start:end]`` with one mention replaced by another of its chain, each in turn.
 
-    Every mention in the passage is replaced by every other form that its chain has in the document, forms that
-    differ in case only being one. A possessive stays possessive ("his" becomes "Ann's"), the first word of the
-    passage stays capitalised. A mention that is the whole passage is not replaced: nothing of what the passage
-    says would be left.
+    Every mention in the passage is replaced by every other form that its chain has in the document. Forms that differ only
+    in case are the same. A possessive stays possessive ("his" becomes "Ann's"), and the passage's first word stays
+    capitalised. A mention that is the whole passage is not replaced, since nothing of the passage would be left.
 
     >>> document = "Ann Lee won. Her team cheered."
     >>> variants(document, 13, 30, [((0, 7), (13, 16))])
     ["Ann Lee's team cheered."]
     """
     passage = document[start:end]
-    found: dict[str, None] = {}
+    texts: dict[str, None] = {}
     for chain in chains:
         inside = [span for span in chain if start <= span[0] and span[1] <= end]
         forms = _forms(document, chain) if inside else {}
@@ -182,24 +197,24 @@ def variants(document: str, start: int, end: int, chains: Iterable[Chain]) -> li
             mention = document[a:b]
             if not re.search(r"\w", passage[: a - start] + passage[b - start :]):
                 continue
-            marked = document[b : b + 2] in ("'s", "’s")  # the resolver leaves it out of the mention
-            possessive = marked or _is_possessive(document, a, b)
-            rest = passage[(b + 2 if marked else b) - start :]
-            for form, owns in forms.items():
-                if _bare(form).lower() != _bare(mention).lower() and (possessive or not owns):
-                    found[passage[: a - start] + _fit(form, possessive, a == start) + rest] = None
-    found.pop(passage, None)
-    return list(found)
+            apostrophe = document[b : b + 2] in ("'s", "’s")  # the resolver leaves it out of the mention
+            possessive = apostrophe or _is_possessive(document, a, b)
+            after = passage[(b + 2 if apostrophe else b) - start :]
+            for form, only_possessive in forms.items():
+                if _bare(form).lower() != _bare(mention).lower() and (possessive or not only_possessive):
+                    texts[passage[: a - start] + _fit(form, possessive, a == start) + after] = None
+    texts.pop(passage, None)
+    return list(texts)
 
 
 def _forms(document: str, chain: Chain) -> dict[str, bool]:
-    """The forms of a chain's mentions, by first occurrence, and whether it is a pronoun that only ever owns ("its team")."""
+    """Return the forms of a chain's mentions, and whether each is a pronoun that is always possessive ("its team")."""
     forms: dict[str, tuple[str, bool]] = {}
     for a, b in chain:
         text = document[a:b]
-        owns = is_pronoun(text) and _is_possessive(document, a, b)
-        first, before = forms.get(text.lower(), (text, True))
-        forms[text.lower()] = first, owns and before
+        possessive = is_pronoun(text) and _is_possessive(document, a, b)
+        first, so_far = forms.get(text.lower(), (text, True))
+        forms[text.lower()] = first, possessive and so_far
     return dict(forms.values())
 
 
@@ -216,13 +231,13 @@ def _bare(form: str) -> str:
 
 
 def _fit(form: str, possessive: bool, first: bool) -> str:
-    """A form as it must stand where another one stood: owning or not, and first in the passage or not."""
+    """Adapt a form to the place of the mention that it replaces: possessive or not, first in the passage or not."""
     new = _bare(form)
     if possessive and not is_pronoun(new):
         new += "'" if new.endswith("s") else "'s"
     elif possessive:
         new = _OWNING.get(new.lower(), new)
-    if first:  # where the subject stands
+    if first:  # here it is the subject
         new = new if possessive else _SUBJECT.get(new.lower(), new)
         return new[:1].upper() + new[1:]
     small = is_pronoun(new) or new.split(" ")[0].lower() in _DETERMINERS
