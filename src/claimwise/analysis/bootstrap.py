@@ -187,9 +187,7 @@ def holm(p: Sequence[float]) -> Array:
     >>> holm([0.01, 0.04, 0.03, float("nan")]).round(4).tolist()
     [0.03, 0.06, 0.06, nan]
     """
-    from statsmodels.stats.multitest import (
-        multipletests,
-    )  # takes a second to import, and `claimwise score` does not need it
+    from statsmodels.stats.multitest import multipletests  # slow to import, and `claimwise score` does not need it
 
     p = np.asarray(p, float)
     compared = ~np.isnan(p)
