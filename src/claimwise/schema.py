@@ -92,9 +92,9 @@ SCHEMAS: dict[str, pa.DataFrameSchema] = {
         **_CLAIM,
         claim=_text("the claim"),
         label=_LABEL,
-        error=_optional("an error type where the label is 0, else empty"),
-        passage=_optional("the text the claim was labelled against, where it is not the example's document"),
-        extra=_optional("another text that a prompt may show beside the passage and that does not count"),
+        error=_optional("an error type if the label is 0, else empty"),
+        passage=_optional("the text the claim was labelled against, if it is not the example's document"),
+        extra=_optional("another text that a prompt may show, which must not be used as evidence"),
     ),
     "gold_evidence": _table(
         key=["example_id", "alternative", "start"],
@@ -133,8 +133,8 @@ SCHEMAS: dict[str, pa.DataFrameSchema] = {
         key=["example_id", "model", "template"],
         **_EXAMPLE,
         model=_name("what replied, e.g. gpt-4-0314"),
-        template=_name("what its prompt is called where it was published, e.g. mcq"),
-        prompt=_name("the prompt of ours that reads such replies, e.g. recorded-judge-letter"),
+        template=_name("the published name of its prompt, e.g. mcq"),
+        prompt=_name("our prompt that reads such replies, e.g. recorded-judge-letter"),
         reply=_text("the reply, as it came"),
     ),
     "spans": _table(
@@ -146,20 +146,20 @@ SCHEMAS: dict[str, pa.DataFrameSchema] = {
     "verdicts": _table(
         key=[*_CLAIM],
         **_CLAIM,
-        support=_probability("a probability in [0, 1], or empty where the reply had none"),
+        support=_probability("a probability in [0, 1], or empty if the reply had none"),
         reason=_optional("why there is no support value, or empty"),
         evidence=_optional(
-            "indices of the document's sentences that were looked at, best first, or in its order where they were read as "
-            "one text; none where all of it was"
+            "indices of the document's sentences that were read: best first, or in the document's order if they were read as "
+            "one text; empty if the whole document was read"
         ),
-        level=_optional("sentence, coreference, window or document, where the claim was aligned"),
+        level=_optional("sentence, coreference, window or document, if the claim was aligned"),
         premise=_optional("the text that entails the claim best, with a mention replaced at level coreference"),
-        premise_start=_optional("first character of the document that the premise stands at, or empty"),
+        premise_start=_optional("first character of the premise in the document, or empty"),
         premise_end=_optional("one past the last character, or empty"),
         p_entail=_probability("in [0, 1] (of the premise and the claim)", required=False),
         p_neutral=_probability("in [0, 1] (of the premise and the claim)", required=False),
         p_contradict=_probability(
-            "in [0, 1] (where claims were aligned, of the premise; support is (p_entail - p_contradict + 1) / 2 then)",
+            "in [0, 1] (if claims were aligned, of the premise; support is (p_entail - p_contradict + 1) / 2 then)",
             required=False,
         ),
     ),
@@ -167,11 +167,11 @@ SCHEMAS: dict[str, pa.DataFrameSchema] = {
         key=["example_id", "metric"],
         **_EXAMPLE,
         metric=_name("the metric"),
-        score=pa.Column(float, nullable=True, coerce=True, description="a number, or empty where there is none"),
+        score=pa.Column(float, nullable=True, coerce=True, description="a number, or empty if there is none"),
         n_claims=_count("number of claims"),
         n_unparsed=_count(
-            "how many replies (a claim's verdict, the claims of the summary or of a sentence of it, a judge's rating) had "
-            "no value; where nothing was asked there is none"
+            "number of replies (a claim's verdict, the claims of the summary or of a sentence of it, a judge's rating) "
+            "without a value; 0 if no model was asked"
         ),
         reason=_optional("why there is no score, or what is doubtful about it, or empty"),
     ),

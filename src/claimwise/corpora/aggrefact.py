@@ -1,4 +1,4 @@
-"""AggreFact (Tang et al. 2023): two of its groups with FENICE's T5 claims and scores. FRANK, whose texts it contains.
+"""AggreFact (Tang et al. 2023): two of its groups with FENICE's T5 claims and scores; and FRANK, with texts from it.
 
 The systems of FtSota are BART, Pegasus and T5; those of EXF are early Transformers (BertSum, GPT-2 and others).
 """

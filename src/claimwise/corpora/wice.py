@@ -110,9 +110,9 @@ def _replies(files: Registry, what: str) -> Iterator[tuple[str, str, dict[int, s
     for path in files.paths("wice", f"{_OUTPUTS}/{what}/*"):
         model = re.search("entailment=([^/]+)", path)[1]
         for entry in files.read_jsonl("wice", path):
-            asked = entry["prompt"].rsplit("<input>", 1)[1]  # follows the prompt's examples
-            claim = re.search("<claim>(.*?)</claim>", asked, re.DOTALL)[1]
-            sentences = re.findall(r"<sentence_(\d+)>(.*?)</sentence_\1>", asked, re.DOTALL)
+            task = entry["prompt"].rsplit("<input>", 1)[1]  # without the prompt's examples
+            claim = re.search("<claim>(.*?)</claim>", task, re.DOTALL)[1]
+            sentences = re.findall(r"<sentence_(\d+)>(.*?)</sentence_\1>", task, re.DOTALL)
             yield model, claim, {int(number): sentence for number, sentence in sentences}, entry["response"]
 
 
