@@ -123,7 +123,7 @@ def test_draws_do_not_depend_on_how_many_are_held_at_once(monkeypatch):
     rows = scored(30, 1)
     whole = bootstrap.bootstrap_draws(auc, rows["label"], rows["a"], groups=rows["document_id"], draws=50)
     tuned = tuned_draws(rows, rows, "a", 50, 0)
-    monkeypatch.setattr(bootstrap, "_CELLS", 200)
+    monkeypatch.setattr(bootstrap, "_MAX_WEIGHTS", 200)
     parts = bootstrap.bootstrap_draws(auc, rows["label"], rows["a"], groups=rows["document_id"], draws=50)
     np.testing.assert_array_equal(whole, parts)
     np.testing.assert_array_equal(tuned, tuned_draws(rows, rows, "a", 50, 0))

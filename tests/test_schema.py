@@ -77,7 +77,7 @@ def test_values_of_a_wrong_type_are_told_once_each():
     ]
     row = {"example_id": "a", "metric": "m", "score": "x", "n_claims": "two", "n_unparsed": 0}
     assert explain(pd.DataFrame([row]), "scores", "s.csv").splitlines() == [
-        "s.csv, row 2, column 'score': found 'x', expected a number, or empty where there is none",
+        "s.csv, row 2, column 'score': found 'x', expected a number, or empty if there is none",
         "s.csv, row 2, column 'n_claims': found 'two', expected number of claims",
     ]
     assert "row 2, column 'example_id': found 7 (no text), expected an id of" in explain(

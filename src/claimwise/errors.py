@@ -1,4 +1,4 @@
-"""Errors that are messages for users, not defects (the command line prints them plainly), and what such messages share."""
+"""Errors that are messages for users (the command line prints them without a traceback), and helpers to word them."""
 
 import difflib
 import sys
@@ -7,18 +7,18 @@ from collections.abc import Iterable, Mapping
 from numbers import Real
 from typing import Any
 
-#: What stands between this package and a user's line that computes a frame of Dask.
-_BETWEEN = {__package__, "dask", "distributed", "concurrent", "threading"}
+#: The packages whose functions may be between a user's line and a warning, this one included.
+_SKIPPED = {__package__, "dask", "distributed", "concurrent", "threading"}
 
 
 class ClaimwiseError(ValueError):
-    """Something that a user gave is wrong or missing; the message says what, where, and what to do."""
+    """A user's input is wrong or missing; the message says what, where, and what to do."""
 
 
 def warn(message: str) -> None:
-    """Warn of the user's own line: the nearest caller that is neither of this package nor of Dask.
+    """Warn with the place of the user's own line: the nearest caller outside this package and Dask.
 
-    In a thread of Dask's there is none, and Python calls it ``sys:1``.
+    A thread of Dask has no such caller; Python shows ``sys:1`` then.
 
     >>> with warnings.catch_warnings(record=True) as caught:
     ...     exec("warn('no label')", {"__name__": "users", "warn": warn})
@@ -26,13 +26,13 @@ def warn(message: str) -> None:
     ('<string>', 'no label')
     """
     level, frame = 1, sys._getframe()
-    while frame and frame.f_globals.get("__name__", "").partition(".")[0] in _BETWEEN:
+    while frame and frame.f_globals.get("__name__", "").partition(".")[0] in _SKIPPED:
         level, frame = level + 1, frame.f_back
     warnings.warn(message, stacklevel=level)
 
 
 def shorten(value: object) -> str:
-    """A value as an error shows it, in at most 60 characters.
+    """The ``repr`` of a value in at most 60 characters, for an error.
 
     >>> shorten(None), shorten("x" * 99)[-5:]
     ('None', 'xx...')
@@ -42,16 +42,16 @@ def shorten(value: object) -> str:
 
 
 def printable(text: str) -> str:
-    r"""A text on one line, without the characters that a terminal takes for commands.
+    r"""A text on one line, without control characters, which a terminal may take for commands.
 
     >>> printable("one\n\x1b[2Jtwo")
     'one [2Jtwo'
     """
-    return " ".join("".join(one if one.isprintable() else " " for one in text).split())
+    return " ".join("".join(char if char.isprintable() else " " for char in text).split())
 
 
 def first_line(error: Exception) -> str:
-    """What an error says, in a line; its kind where it says nothing.
+    """The first line of an error's message; its type if it has no message.
 
     >>> first_line(OSError("not there" + chr(10) + "look elsewhere")), first_line(AssertionError())
     ('not there', 'AssertionError')
@@ -60,7 +60,7 @@ def first_line(error: Exception) -> str:
 
 
 def nearest(name: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
-    """The known name that is nearly this one, if there is one; case and blanks around do not count.
+    """The known name that is most similar to this one, if any is similar; case and outer white space are ignored.
 
     >>> nearest(" Artikle", ["article", "highlights"])
     'article'
@@ -71,7 +71,7 @@ def nearest(name: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
 
 
 def finding(place: str, error: Mapping[str, Any], known: Iterable[str] = ()) -> str:
-    """One of pydantic's errors as a line: where, what was expected, and what stands there.
+    """One of pydantic's errors as a line: the place, what was expected, and what was found.
 
     >>> finding("meta_evaluation.draws", {"type": "int_type", "msg": "Input should be a valid integer", "input": "many"})
     "meta_evaluation.draws: Input should be a valid integer, found 'many'"
@@ -80,13 +80,14 @@ def finding(place: str, error: Mapping[str, Any], known: Iterable[str] = ()) -> 
     """
     if error["type"] == "extra_forbidden" and known:
         return f"{place}: unknown key{near(str(error['loc'][-1]), known) or ';'} expected {', '.join(known)}"
-    said = error["msg"].removeprefix("Value error, ")
-    found = "" if error["type"] in ("value_error", "missing") else f", found {shorten(error['input'])}"
-    return f"{place}: {said}{found}" if place else f"{said}{found}"
+    message = error["msg"].removeprefix("Value error, ")
+    if error["type"] not in ("value_error", "missing"):
+        message += f", found {shorten(error['input'])}"
+    return f"{place}: {message}" if place else message
 
 
 def counted(count: int, name: str) -> str:
-    """So many of something, in words.
+    """A count with its noun in the singular or plural.
 
     >>> counted(1, "summary"), counted(2, "summary"), counted(0, "claim")
     ('1 summary', '2 summaries', '0 claims')
@@ -96,7 +97,7 @@ def counted(count: int, name: str) -> str:
 
 
 def check_score(name: str, value: float) -> None:
-    """Refuse a number that is no score.
+    """Raise an error if a value is not a number from 0 to 1.
 
     >>> check_score("threshold", 1.5)
     Traceback (most recent call last):
@@ -108,7 +109,7 @@ def check_score(name: str, value: float) -> None:
 
 
 def near(name: str, known: Iterable[str]) -> str:
-    """What follows "unknown NAME" where a known name is nearly that; empty where none is.
+    """The question "did you mean ...?" for an unknown name, if a known one is similar; else empty.
 
     >>> near("acuevel", ["acueval", "fenice"]), near("rouge", ["acueval", "fenice"])
     ("; did you mean 'acueval'?", '')

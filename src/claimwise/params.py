@@ -1,4 +1,4 @@
-"""params.yaml, read and checked: a misspelt key is an error that names it, not a silently unused value."""
+"""Read and check params.yaml: a misspelt key is an error that names it, not a value that is silently unused."""
 
 from __future__ import annotations
 
@@ -33,10 +33,11 @@ class ParamsError(ClaimwiseError):
 
 
 class ScoredCorpus(Strict):
-    """What the score stage does with one corpus: these metrics, on the first so many documents (None: all).
+    """What the score stage does with one corpus: the metrics that it runs, and the number of documents (None: all).
 
-    ``validation_documents`` and ``test_documents``: of a metric that takes long that split's rows of so many documents of
-    each origin only (0: none, None: all), none of which the model of any metric named in either learned from.
+    ``validation_documents`` and ``test_documents`` are for slow metrics: by metric, the number of documents of that split
+    for each origin (0: none, None: all). Documents are left out if the model of any metric named in either learned from
+    them.
     """
 
     metrics: list[str]
@@ -44,15 +45,16 @@ class ScoredCorpus(Strict):
     validation_documents: dict[str, Annotated[int, Field(ge=0)] | None] = Field(default_factory=dict)
     test_documents: dict[str, Annotated[int, Field(ge=0)] | None] = Field(default_factory=dict)
 
-    def few_documents(self) -> dict[str, dict[str, int | None]]:
-        """How many documents of each origin a metric that takes long is asked about, by split."""
+    def document_limits(self) -> dict[str, dict[str, int | None]]:
+        """The number of documents of each origin for slow metrics, by split and metric."""
         return {"validation": self.validation_documents, "test": self.test_documents}
 
 
 class Engine(Strict):
-    """What scores: ``here`` is this process, ``dask`` so many ``workers`` on this machine, or those of a ``scheduler``.
+    """Where scores are computed: ``here`` in this process, or by ``dask``.
 
-    The scheduler is Dask's, named by its address; None starts workers, one a core if no number is given.
+    ``scheduler`` is the address of Dask's scheduler. Without it, ``workers`` are started on this machine (None: one per
+    core).
     """
 
     kind: Literal["here", "dask"] = "here"
@@ -69,17 +71,17 @@ class Engine(Strict):
 
 
 class ScoreSettings(Strict):
-    """The ``score`` section: the metrics that have a stage."""
+    """The ``score`` section: the metrics that have a stage of their own."""
 
     metrics: list[str]
 
 
-def _with_more(corpora: Any) -> Any:
-    """A list of names as a mapping: of none of them more is said."""
+def _as_mapping(corpora: Any) -> Any:
+    """Corpora as a mapping from name to details; a list of names has no details."""
     if isinstance(corpora, list) and all(isinstance(name, str) for name in corpora):
         return {name: {} for name in corpora}
-    if isinstance(corpora, dict) and all(isinstance(more, dict | None) for more in corpora.values()):
-        return {name: more or {} for name, more in corpora.items()}
+    if isinstance(corpora, dict) and all(isinstance(details, dict | None) for details in corpora.values()):
+        return {name: details or {} for name, details in corpora.items()}
     raise ValueError(
         "expected names, [a, b], or names with columns of your files, {a: {document: COLUMN}}, or with how many documents "
         f"of a split, {{a: {{test: 60}}}}; found {corpora!r}"
@@ -87,7 +89,7 @@ def _with_more(corpora: Any) -> Any:
 
 
 class WithSections(BaseModel):
-    """Settings beside the notebooks' sections, which are the keys that are no field."""
+    """Settings with the notebooks' sections, which are the keys that are no field."""
 
     model_config = ConfigDict(extra="allow", frozen=True)
     __pydantic_extra__: dict[str, dict[str, Any]] = Field(init=False)
@@ -99,15 +101,15 @@ class WithSections(BaseModel):
 
 
 class Dataset(WithSections):
-    """An entry of ``datasets``; the sections are what notebooks' parameters are on these corpora.
+    """An entry of ``datasets``. Its sections are the notebooks' parameters for these corpora.
 
     Attributes:
-        corpora: what is prepared; of a user's file the columns that hold a field under another name, by field; of a
-            published corpus, where that is cut, how many documents of a split's rows of each origin, by split.
-        score: what is scored.
+        corpora: the corpora to prepare, with details. For a user's file these are the columns with other names, by field;
+            for a published corpus, the number of documents of each origin to keep, by split.
+        score: what to score.
     """
 
-    corpora: Annotated[dict[str, dict[str, str | PositiveInt]], BeforeValidator(_with_more)]
+    corpora: Annotated[dict[str, dict[str, str | PositiveInt]], BeforeValidator(_as_mapping)]
     score: dict[str, ScoredCorpus] = Field(default_factory=dict)
 
 
@@ -126,7 +128,7 @@ class Settings(WithSections):
 
     @model_validator(mode="after")
     def _names_are_listed(self) -> Settings:
-        """What stands in one list only would be scored nowhere, and nobody would say so."""
+        """Check names against the other lists: without this, a misspelt name would silently not be scored."""
         expected = f"expected one of {', '.join(SECTIONS)}, or a notebook of yours that `notebooks` names"
         if unknown := [name for name in self.sections if name not in SECTIONS and name not in self.notebooks]:
             raise ValueError(
@@ -135,26 +137,26 @@ class Settings(WithSections):
         listed(self.model, self.models, "`models`", "model")
         listed(self.data, self.datasets, "`datasets`", "data")
         for name in (*self.datasets, *self.metrics, *self.notebooks):
-            if "." in plain(name):  # each becomes a folder's name, and a key that DVC looks for
+            if "." in plain(name):  # each becomes a folder's name and a key for DVC
                 raise ValueError(
                     f"found the name {name!r}, expected one without a dot: DVC reads it as a key within a key"
                 )
         for name in self.score.metrics:
             listed(name, self.metrics, "`metrics`", "score.metrics")
         for data, dataset in self.datasets.items():
-            for name, more in dataset.corpora.items():
-                if more and {isinstance(value, str) for value in more.values()} != {data == OWN}:
+            for name, details in dataset.corpora.items():
+                if details and {isinstance(value, str) for value in details.values()} != {data == OWN}:
                     raise ValueError(
-                        f"datasets.{data}.corpora.{name}: found {more}; columns are named of files of yours, under "
+                        f"datasets.{data}.corpora.{name}: found {details}; columns are named of files of yours, under "
                         f"{OWN!r}, only, and documents are counted of other corpora, by split"
                     )
             for corpus, scored in dataset.score.items():
                 listed(corpus, dataset.corpora, f"`datasets.{data}.corpora`", f"datasets.{data}.score")
                 for name in scored.metrics:
                     listed(name, self.score.metrics, "`score.metrics`", f"datasets.{data}.score.{corpus}.metrics")
-                for few in ("validation_documents", "test_documents"):
-                    for name in getattr(scored, few):
-                        listed(name, scored.metrics, "its `metrics`", f"datasets.{data}.score.{corpus}.{few}")
+                for key in ("validation_documents", "test_documents"):
+                    for name in getattr(scored, key):
+                        listed(name, scored.metrics, "its `metrics`", f"datasets.{data}.score.{corpus}.{key}")
             for name in dataset.sections:
                 listed(name, self.sections, "the notebooks' sections", f"datasets.{data}")
         for name in self.notebooks:
@@ -167,40 +169,40 @@ class Settings(WithSections):
         return self.datasets[self.data]
 
     def parameters(self, notebook: str) -> dict[str, Any]:
-        """The parameters of a notebook: its section, that of the same name under the chosen dataset, ``data`` and ``model``.
+        """The parameters of a notebook: its section, its section under the chosen dataset, ``data`` and ``model``.
 
-        What stands in both sections counts as it stands under the dataset.
+        The dataset's section overrides the general one.
 
         Raises:
-            ParamsError: there is no such section (with a suggestion), none for this dataset, or a value in it is wrong.
+            ParamsError: there is no such section (with a suggestion), or none for this dataset, or a value is wrong.
         """
         if notebook not in self.sections:
             raise ParamsError(f"{PARAMS} has no section {notebook!r}{near(notebook, self.sections)}")
-        here = self.dataset.sections
-        if notebook not in here:
+        sections = self.dataset.sections
+        if notebook not in sections:
             raise ParamsError(
                 f"{PARAMS}, datasets.{self.data} has no section {notebook!r}, which says what that notebook reads "
-                f"there; it has {', '.join(here) or 'none'}: add one, or take the notebook out of `notebooks`"
+                f"there; it has {', '.join(sections) or 'none'}: add one, or take the notebook out of `notebooks`"
             )
         if wrong := list(self.wrong_parameters(notebook)):
             raise ParamsError("\n".join(f"{PARAMS}, {line}" for line in wrong))
         return self._merged(notebook)
 
     def _merged(self, notebook: str) -> dict[str, Any]:
-        here = self.dataset.sections[notebook]
-        return {"data": self.data, "model": self.model} | self.sections[notebook] | here
+        parameters = {"data": self.data, "model": self.model}
+        return parameters | self.sections[notebook] | self.dataset.sections[notebook]
 
     def wrong_parameters(self, notebook: str) -> Iterator[str]:
-        """What a notebook cannot take of its sections, a line each; nothing of a notebook that has no schema."""
+        """Yield a line for each wrong parameter in a notebook's sections; nothing if the notebook has no schema."""
         if notebook not in SECTIONS:
             return
         try:
             SECTIONS[notebook].model_validate(self._merged(notebook), context=self)
         except ValidationError as error:
-            for found in error.errors():
-                everywhere = {*found["loc"][:1]} <= {*self.sections[notebook]} - {*self.dataset.sections[notebook]}
-                here = "" if everywhere else f"datasets.{self.data}."
-                yield finding(here + ".".join(map(str, (notebook, *found["loc"]))), found)
+            for problem in error.errors():
+                general = {*problem["loc"][:1]} <= {*self.sections[notebook]} - {*self.dataset.sections[notebook]}
+                prefix = "" if general else f"datasets.{self.data}."
+                yield finding(prefix + ".".join(map(str, (notebook, *problem["loc"]))), problem)
 
     def model_entry(self, name: str) -> dict[str, Any]:
         """An entry of ``models``.
@@ -209,23 +211,25 @@ class Settings(WithSections):
             ParamsError: there is no such entry (with a suggestion).
         """
         if name not in self.models:
-            known = ", ".join(self.models)
-            raise ParamsError(f"{PARAMS}, models: no entry {name!r}{near(name, self.models) or ';'} there are: {known}")
+            names = ", ".join(self.models)
+            raise ParamsError(f"{PARAMS}, models: no entry {name!r}{near(name, self.models) or ';'} there are: {names}")
         return self.models[name]
 
-    def entries_named_in(self, told: Any) -> dict[str, dict[str, Any]]:
-        """The entries of ``metrics`` and ``models`` whose names stand in these settings, and those that they name in turn.
+    def entries_named_in(self, values: Any) -> dict[str, dict[str, Any]]:
+        """The entries of ``metrics`` and ``models`` that these values name, and the entries that those name in turn.
 
         >>> settings = read("params.yaml")
         >>> found = settings.entries_named_in({"beside": ["holistic-qwen"]})
         >>> list(found["metrics"]), list(found["models"])
         (['holistic-qwen'], ['qwen2.5-coder-1.5b'])
         """
-        named, new = set(), set(_strings(told))
+        named, new = set(), set(_strings(values))
         while new:
             named |= new
             entries = [entries[name] for entries in (self.metrics, self.models) for name in new if name in entries]
-            new = set(_strings([{**entry, "kind": None} for entry in entries])) - named  # a kind is no name of an entry
+            new = (
+                set(_strings([{**entry, "kind": None} for entry in entries])) - named
+            )  # a kind is not the name of an entry
         return {
             kind: {name: entry for name, entry in entries.items() if name in named}
             for kind, entries in (("metrics", self.metrics), ("models", self.models))
@@ -233,7 +237,7 @@ class Settings(WithSections):
 
 
 def _strings(value: Any) -> Iterator[str]:
-    """Every text in settings, however deep, also those that are keys."""
+    """Yield every text in nested settings, also the keys."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping | list | tuple):
@@ -245,24 +249,27 @@ def read(path: str | Path) -> Settings:
     """Read params.yaml.
 
     Raises:
-        ParamsError: the file is not there, is not UTF-8 or no YAML, or has a wrong or missing key.
+        ParamsError: the file does not exist, is not UTF-8 or not YAML, or has a wrong or missing key.
     """
     path = Path(path)
     content = read_yaml(path)
     try:
         result = Settings.model_validate(content)
     except ValidationError as error:
-        lines = [line for one in error.errors() for line in _said(one, content).split("\n")]
-    else:  # a wrong metric is wrong in every section that names it: it is said first, where it stands
-        here = [name for name in result.notebooks if name in result.dataset.sections]
-        lines = list(_wrong_entries(result)) or [line for name in here for line in result.wrong_parameters(name)]
+        lines = [line for problem in error.errors() for line in _message(problem, content).split("\n")]
+    else:  # a wrong metric would be an error in every section that names it, so entries are checked before sections
+        notebooks = [name for name in result.notebooks if name in result.dataset.sections]
+        lines = list(_wrong_entries(result)) or [line for name in notebooks for line in result.wrong_parameters(name)]
     if lines:
         raise ParamsError("\n".join(f"{path}, {line}" for line in lines))
     return result
 
 
 def _wrong_entries(settings: Settings) -> Iterator[str]:
-    """Malformed metrics, and what is asked for and cannot be: other models and prompts may be notes for another day."""
+    """Yield a line for each wrong metric or model.
+
+    Prompts and models are only checked if they are used: others may be for later.
+    """
     for name in settings.metrics:
         try:
             spec = specification(name, settings.metrics)
@@ -279,10 +286,10 @@ def _wrong_entries(settings: Settings) -> Iterator[str]:
 
 
 def read_yaml(path: Path, may_be_empty: bool = False) -> dict[str, Any]:
-    """The mapping that a settings file holds; of an empty one, where that may be, an empty one.
+    """The mapping in a settings file; an empty one for an empty file, if that is allowed.
 
     Raises:
-        ParamsError: the file is not there, is not UTF-8, no YAML or no mapping.
+        ParamsError: the file does not exist, is not UTF-8, not YAML or not a mapping.
     """
     if not path.is_file():
         raise ParamsError(f"{path} is not there; run from the project's folder or name the file")
@@ -301,15 +308,20 @@ def read_yaml(path: Path, may_be_empty: bool = False) -> dict[str, Any]:
     return content
 
 
-def _said(error: Mapping[str, Any], content: Mapping) -> str:
-    """One of pydantic's errors; a misspelt key passes for the section of a notebook, and the one that was meant is missing."""
-    place, own = error["loc"], Settings.model_fields
-    said = finding(".".join(map(str, place)), error)
+def _message(error: Mapping[str, Any], content: Mapping) -> str:
+    """One of pydantic's errors as a line.
+
+    To pydantic a misspelt key is a notebook's section, and the right key is missing; the line says what was meant.
+    """
+    place = error["loc"]
+    message = finding(".".join(map(str, place)), error)
     if len(place) != 1:
-        return said
-    key, known = str(place[0]), [*own, *SECTIONS]
+        return message
+    key, known = str(place[0]), [*Settings.model_fields, *SECTIONS]
     if error["type"] == "dict_type" and key not in known:
         return f"{key}: unknown key{near(key, known) or ','} found {shorten(error['input'])}"
-    if error["type"] == "missing" and (close := nearest(key, [one for one in map(str, content) if one not in known])):
-        return f"{said}; found {close!r}: did you mean that?"
-    return said
+    if error["type"] == "missing" and (
+        close := nearest(key, [name for name in map(str, content) if name not in known])
+    ):
+        return f"{message}; found {close!r}: did you mean that?"
+    return message

@@ -1,4 +1,4 @@
-"""Where the project's files lie, whatever folder a notebook or a command starts in."""
+"""The places of the project's files, from whatever folder a notebook or a command starts."""
 
 import errno
 import os
@@ -16,9 +16,9 @@ PARAMS = Path("params.yaml")
 
 
 def root() -> Path:
-    """The project's folder: the nearest one, from the working folder upwards, with a params.yaml; else this checkout.
+    """The project's folder: the nearest folder with a params.yaml, from the working folder upwards, else this checkout.
 
-    Of a package that was installed without its project it is the working folder.
+    If the package was installed without its project, it is the working folder.
     """
     here = Path.cwd()
     for folder in (here, *here.parents, Path(__file__).resolve().parents[2]):
@@ -28,38 +28,38 @@ def root() -> Path:
 
 
 def located(name: str) -> Path:
-    """What a setting names by a path: in the working folder, if it is there, else in the project's."""
+    """The path that a setting names: in the working folder if it exists there, else in the project's folder."""
     here = Path(name).expanduser()
     return here if here.exists() else root() / here
 
 
 def corpus_folder(data: str, corpus: str) -> Path:
-    """Tables of one corpus: ``data/corpora/DATA/CORPUS``."""
+    """The tables of one corpus: ``data/corpora/DATA/CORPUS``."""
     return root() / "data" / "corpora" / plain(data) / plain(corpus)
 
 
 def scores_folder(data: str, model: str, metric: str) -> Path:
-    """What a model's metric said of all the corpora it was run on, one folder a corpus: ``data/scores/DATA/MODEL/METRIC``."""
+    """The results of a model's metric, with one folder per corpus: ``data/scores/DATA/MODEL/METRIC``."""
     return root() / "data" / "scores" / plain(data) / plain(model) / plain(metric)
 
 
 def settings_folder(data: str, model: str) -> Path:
-    """What each later stage is told, a file each: ``data/settings/DATA/MODEL``."""
+    """The settings of each later stage, one file per stage: ``data/settings/DATA/MODEL``."""
     return root() / "data" / "settings" / plain(data) / plain(model)
 
 
 def results_folder(kind: str, data: str, model: str) -> Path:
-    """What notebooks write, ``KIND/DATA/MODEL``: their ``tables``, ``figures`` or ``reports``."""
+    """The results of notebooks, ``KIND/DATA/MODEL``; the kind is ``tables``, ``figures`` or ``reports``."""
     return root() / kind / plain(data) / plain(model)
 
 
 def by_summary_folder(data: str, model: str) -> Path:
-    """The committed scores of each summary, a table a corpus: ``tables/DATA/MODEL/by_summary``."""
+    """The committed scores of each summary, one table per corpus: ``tables/DATA/MODEL/by_summary``."""
     return results_folder("tables", data, model) / "by_summary"
 
 
 def plain(name: str) -> str:
-    """A name from the settings that becomes a part of a path: nothing outside our own folders is ever named by it.
+    """Return a name from the settings if it is safe as a part of a path: it cannot lead out of the folder.
 
     Raises:
         ClaimwiseError: it is not made of letters, digits, ``_``, ``-`` and ``.``, or begins with a dot.
@@ -78,9 +78,9 @@ def plain(name: str) -> str:
 
 @contextmanager
 def replaced(folder: Path) -> Iterator[Path]:
-    """Gives an empty folder to fill; at the end of the block it takes the place of the other, all of it at once.
+    """Yield an empty folder to fill. At the end of the block it replaces the old one as a whole.
 
-    Nothing half written is taken for whole, whenever the process is killed; what such a folder holds can be made again.
+    So a folder is never half written, even if the process is killed. It may be lost then; it can be made again.
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp(), "m")
@@ -90,10 +90,10 @@ def replaced(folder: Path) -> Iterator[Path]:
     >>> [path.name for path in folder.iterdir()], [path.name for path in folder.parent.iterdir()]
     (['two'], ['m'])
     """
-    # Names that no person gives a folder: what lies there is deleted.
+    # Folders of these names are deleted; no user would choose such names.
     partial, old = (folder.with_name(f".{folder.name}.{state}") for state in ("partial", "replaced"))
-    for left in (partial, old):
-        shutil.rmtree(left, ignore_errors=True)
+    for leftover in (partial, old):
+        shutil.rmtree(leftover, ignore_errors=True)
     partial.mkdir(parents=True)
     yield partial
     if folder.exists():
@@ -104,9 +104,9 @@ def replaced(folder: Path) -> Iterator[Path]:
 
 @contextmanager
 def whole(path: Path) -> Iterator[Path]:
-    """Gives a file to write; at the end of the block it takes its place, so that half a result never stands there.
+    """Yield a file to write. At the end of the block it replaces the old one, so that a file is never half written.
 
-    What is no file (a pipe, a terminal) is written itself, and so is a file in a folder where no other can be made.
+    If the path is no regular file (a pipe, a terminal), or its folder is not writable, the path itself is yielded.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp(), "deep", "scores.csv")
@@ -116,19 +116,19 @@ def whole(path: Path) -> Iterator[Path]:
     (False, 'id', ['scores.csv'])
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    place = path.resolve()  # a link stays one
+    place = path.resolve()  # writes to a link's target, and keeps the link
     if (path.exists() and not path.is_file()) or not os.access(place.parent, os.W_OK):
         yield path
         return
-    kind = "".join(place.suffixes[-2:])  # the end of a name says what is written
-    new = place.with_name(f".partial-{uuid4().hex}{kind}")  # several processes may write the same
+    kind = "".join(place.suffixes[-2:])  # writers choose the format by the suffix
+    new = place.with_name(f".partial-{uuid4().hex}{kind}")  # unique: several processes may write the same file
     try:
         yield new
         if place.exists():
             shutil.copymode(place, new)
         new.replace(place)
     except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):  # of a full disk or a used quota nobody says the name
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):  # errors of a full disk or quota do not name the file
             error.filename = str(path)
         raise
     finally:

@@ -1,4 +1,4 @@
-"""A progress bar with an estimate of the time left, also from within a notebook that papermill runs."""
+"""A progress bar with an estimate of the time left. It is also shown for a notebook that papermill runs."""
 
 import os
 import sys
@@ -12,18 +12,17 @@ LINE_SECONDS = 60.0
 
 
 def bar(total: int | None, what: str, unit: str, *, show: bool = True) -> tqdm:
-    """A bar on the process's own standard error, which a notebook kernel passes through to the terminal.
+    """A bar on the process's own standard error, which a notebook kernel passes on to the terminal.
 
-    Where that is no terminal but a log, a line at most every ``LINE_SECONDS``, and none for what is done sooner. ``total``
-    is how many units there are to do, None where nobody knows; ``what`` is shown in front, e.g. the metric's name.
+    If standard error is no terminal but a log, the bar is a line at most every ``LINE_SECONDS``, and work that ends sooner
+    has none. ``total`` is the number of units to do (None: unknown); ``what`` is the text in front, e.g. the metric's name.
     """
     stream = sys.__stderr__
     if not show or stream is None:  # a service may have none
         return tqdm(total=total, disable=True)
     pace: dict[str, Any] = {"file": stream, "mininterval": 1}
     if not is_terminal(stream):
-        # miniters is fixed: tqdm's monitor would show a bar of its own choice of iterations sooner. The delay: a bar of
-        # nothing done says nothing.
+        # With miniters fixed, tqdm's monitor thread cannot show the bar sooner. The delay skips the bar at 0 %.
         pace = {"file": _Lines(stream), "mininterval": LINE_SECONDS, "miniters": 1, "delay": LINE_SECONDS}
     return tqdm(total=total, desc=what, unit=unit, leave=False, **pace)
 
@@ -31,28 +30,28 @@ def bar(total: int | None, what: str, unit: str, *, show: bool = True) -> tqdm:
 def batches(
     rows: pd.DataFrame, what: str, unit: str = "summary", size: int = 64, *, show: bool = True
 ) -> Iterator[pd.DataFrame]:
-    """Rows of a table, so many (``size``) at a time, under a ``bar``.
+    """Yield the rows of a table in batches of ``size``, with a ``bar``.
 
-    Finished parts are in the response cache whatever happens later.
+    If a later batch fails, the responses of earlier ones are in the response cache.
 
     >>> [len(part) for part in batches(pd.DataFrame({"id": range(5)}), "toy", size=2)]
     [2, 2, 1]
     """
     with bar(len(rows), what, unit, show=show) as steps:
         for start in range(0, len(rows), size):
-            part = rows.iloc[start : start + size]
-            yield part
-            steps.update(len(part))
+            batch = rows.iloc[start : start + size]
+            yield batch
+            steps.update(len(batch))
 
 
 def is_terminal(stream: TextIO) -> bool:
-    """Whether what is written ends on a terminal; a notebook kernel puts a pipe between, and keeps what was there."""
-    passed_on = getattr(sys.stderr, "_original_stdstream_copy", None)
-    return stream.isatty() if passed_on is None else os.isatty(passed_on)
+    """Whether a standard stream ends on a terminal, also if a notebook kernel put a pipe in between."""
+    original = getattr(sys.stderr, "_original_stdstream_copy", None)  # where the kernel keeps the stream it replaced
+    return stream.isatty() if original is None else os.isatty(original)
 
 
 class _Lines:
-    """A stream for tqdm, to which every state of a bar is a line: tqdm overwrites the last one, which a log keeps."""
+    """A stream that writes each state of tqdm's bar as a line, because in a log it cannot be overwritten."""
 
     def __init__(self, stream: TextIO):
         self._stream = stream

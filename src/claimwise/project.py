@@ -1,4 +1,4 @@
-"""What a notebook loads: the settings, a model of them, and the tables that the stages ``corpora`` and ``score`` wrote."""
+"""Load what a notebook needs: the settings, models, and the tables that the stages ``corpora`` and ``score`` wrote."""
 
 from collections.abc import Iterable
 from functools import cache
@@ -13,52 +13,52 @@ from claimwise.models.base import Model
 
 
 def settings() -> params.Settings:
-    """params.yaml of the project."""
+    """The settings in the project's params.yaml."""
     return params.read(paths.root() / paths.PARAMS)
 
 
 def load_model(name: str) -> Model:
-    """An entry of ``models`` in params.yaml, with the response cache behind it.
+    """The model of an entry of ``models`` in params.yaml, with the response cache.
 
     Raises:
         ParamsError: there is no such entry.
     """
-    found = settings()
-    return models.load(found.model_entry(name), paths.root() / found.cache)
+    project_settings = settings()
+    return models.load(project_settings.model_entry(name), paths.root() / project_settings.cache)
 
 
 def load_metrics(names: Iterable[str]) -> dict[str, MetricSpec]:
-    """What metrics of params.yaml are made of, by name."""
-    known = settings().metrics
-    return {name: specification(name, known) for name in names}
+    """The specifications of metrics of params.yaml, by name."""
+    entries = settings().metrics
+    return {name: specification(name, entries) for name in names}
 
 
 def load_corpus(data: str, name: str) -> Corpus:
-    """A corpus as the stage ``corpora`` wrote it.
+    """A corpus that the stage ``corpora`` wrote.
 
     Raises:
-        FileNotFoundError: it did not; the message says how.
+        FileNotFoundError: the stage did not write it; the message says how to run it.
     """
     return corpora.read(paths.corpus_folder(data, name))
 
 
 def load_evaluation(data: str, model: str, corpus: str, metric: str) -> Evaluation:
-    """Claims, verdicts and scores of a model's metric on a corpus, as the stage ``score`` wrote them.
+    """Claims, verdicts and scores of a model's metric on a corpus, which the stage ``score`` wrote.
 
     Raises:
-        FileNotFoundError: it did not; the message says how.
+        FileNotFoundError: the stage did not write them; the message says how to run it.
     """
     return Evaluation.read(paths.scores_folder(data, model, metric) / paths.plain(corpus))
 
 
 def load_scores(data: str, model: str, corpus: str, metric: str) -> pd.DataFrame:
-    """Each summary's ``score`` by a model's metric, beside its ``example_id``; NaN where it was asked and has none.
+    """The ``score`` of each ``example_id`` by a model's metric; NaN if the metric gave no score.
 
-    As the stage ``score`` wrote them; where it made none of this model's here, as they are committed, so that a question
-    about the scores of a public run needs the public corpora, but no hours. That they are the committed ones is printed.
+    These are the scores that the stage ``score`` wrote. If it wrote none by this model, the committed scores are used, and
+    a line is printed about it. So a question about the scores of a public run needs the public corpora, but no new run.
 
     Raises:
-        FileNotFoundError: neither is there; the message says how they are made.
+        FileNotFoundError: there are neither; the message says how to make them.
     """
     folder = paths.scores_folder(data, model, metric)
     committed = paths.by_summary_folder(data, model) / f"{paths.plain(corpus)}.csv"
@@ -66,14 +66,14 @@ def load_scores(data: str, model: str, corpus: str, metric: str) -> pd.DataFrame
         table = pd.read_csv(committed, dtype=str, keep_default_na=False)
         if metric in table:
             _say_committed(committed.parent.relative_to(paths.root()))
-            asked = table[table[metric] != ""].reset_index(drop=True)
-            return pd.DataFrame({"example_id": asked["example_id"], "score": asked[metric].astype(float)})
+            rows = table[table[metric] != ""].reset_index(drop=True)  # an empty cell: the metric was not run on it
+            return pd.DataFrame({"example_id": rows["example_id"], "score": rows[metric].astype(float)})
     return Evaluation.read(folder / paths.plain(corpus)).scores[["example_id", "score"]]
 
 
 @cache
 def _say_committed(folder: Path) -> None:
-    """Once, and where a report keeps it: on the standard output."""
+    """Print, once per folder, that scores are the committed ones: on standard output, which reports keep."""
     print(f"Scores are read from {folder}, as an earlier run left them; `dvc repro` makes them anew.")
 
 
@@ -82,18 +82,18 @@ EXAMPLE = "sample:dialogue-09:abstract"
 
 
 def worked_example(model: str, metric: str, example: str = EXAMPLE) -> tuple[pd.Series, pd.DataFrame]:
-    """One summary of the shipped sample, by its id, with its claims, verdicts and evidence, asked of a model now.
+    """Run a metric on one summary of the shipped sample, and return its claims, verdicts and evidence.
 
-    It is of the sample whatever ``data`` is: the public corpora's texts are not ours to print. The model is an entry of
-    ``models`` in params.yaml, the metric a claim-level one of ``metrics``.
+    It is from the sample whatever ``data`` is, because the texts of public corpora are not ours to print. ``model`` is an
+    entry of ``models`` in params.yaml, ``metric`` a claim-level one of ``metrics``, ``example`` the summary's id.
 
     Returns:
         The example (``document``, ``summary``, ``label`` and more), and its claims: ``claim``, ``support`` in [0, 1],
-        ``evidence``, the sentence of the document that decided (empty where the verifier named none).
+        ``evidence``, the document's sentence that decided (empty if the verifier named none).
     """
     rows = corpora.load("sample").examples.query("id == @example")
-    found = rows.iloc[0]
+    row = rows.iloc[0]
     judged = evaluate(metric, load_metrics([metric])[metric], load_model(model), rows, progress=False).judged_claims()
-    sentences = [span.text for span in text.sentences(found["document"])]
-    evidence = [sentences[places[0]] if len(places) else "" for places in judged["evidence"]]
-    return found, judged[["claim", "support"]].assign(evidence=evidence)
+    sentences = [span.text for span in text.sentences(row["document"])]
+    evidence = [sentences[indices[0]] if len(indices) else "" for indices in judged["evidence"]]
+    return row, judged[["claim", "support"]].assign(evidence=evidence)

@@ -1,11 +1,11 @@
-"""Why there is no value: a failure is NaN or nothing with a reason, never a guess."""
+"""Reasons for a missing value: a failure is NaN or None with a reason, never a guess."""
 
 from enum import StrEnum
 from typing import Any, NamedTuple
 
 
 class Reason(StrEnum):
-    """The reasons that code tells apart; tables hold their texts. Others are plain texts with the particulars."""
+    """The reasons that code compares; tables contain their texts. Other reasons are texts with details."""
 
     EMPTY_SUMMARY = "empty summary"
     EMPTY_DOCUMENT = "empty document"
@@ -21,26 +21,26 @@ class Reason(StrEnum):
     NO_EXAMPLES = "this model does not learn from examples of whole summaries"
 
     EMPTY_REPLY = "empty reply"
-    #: Also beside claims: the list went on.
+    #: Also beside claims: the list was not finished.
     CUT = "cut off at its length limit"
     REFUSAL = "refusal"
     NO_LIST = "no list in the reply"
     REFUSED_AS_TOO_LONG = "the server refused the prompt as too long"
     NO_TEXT = "the server sent no text"
 
-    #: Beside a value: it is the answer that was written, for the model gives no probabilities.
+    #: Beside a value: it is the written answer, because the model gives no probabilities.
     SAMPLED = "sampled"
-    #: Beside a value: the reasoning had no answer, and a second question asked for nothing else.
+    #: Beside a value: the reasoning had no answer, so a second call asked for the answer alone.
     CONCLUDED = "asked for the answer after reasoning without one"
-    #: Beside a value: the answers that were asked for have little of the probability.
+    #: Beside a value: the expected answers have a low probability.
     IMPROBABLE = "improbable"
     #: Beside a score.
     SOME_UNJUDGED = "some claims have no verdict and do not count"
 
-    __repr__ = str.__repr__  # in tables and messages it is its text
+    __repr__ = str.__repr__  # so that messages show the text
 
 
-#: Reasons of results that no model was asked for, so that there was no reply that could have been read.
+#: Reasons for which no model was asked, so that there was no reply to parse.
 NOT_ASKED = frozenset(
     {
         Reason.EMPTY_SUMMARY,
@@ -59,7 +59,7 @@ NOT_ASKED = frozenset(
 
 
 class Parsed(NamedTuple):
-    """What was read in a reply, or None and the reason why there is nothing."""
+    """The value of a reply, or None and the reason. A value may have a reason, too: a remark on it."""
 
     value: Any
     reason: str | None = None

@@ -1,20 +1,20 @@
-"""The tables that flow through claimwise: their columns, and validation that names file, row and field.
+"""The tables of claimwise: their columns, and validation whose errors name file, row and column.
 
 ================  ==================================================================================
-examples          one (document, summary) pair a row, with a label where people gave one
+examples          one (document, summary) pair per row, with a label if people gave one
 gold_claims       claims of a summary written or labelled by people
 gold_evidence     sentences of the document that people chose as evidence for the summary
 preferences       which of two summaries of one document people preferred
-claims            what a decomposer made of a summary
+claims            the claims that a decomposer made from a summary
 recorded_claims   claims that a published system made, read from public files
-recorded_replies  what language models replied to published prompts, read from public files
+recorded_replies  replies of language models to published prompts, read from public files
 spans             parts of a summary that people marked as unsupported
-verdicts          what a verifier said of each claim
-scores            one number a summary and metric
+verdicts          a verifier's result for each claim
+scores            one number per summary and metric
 ================  ==================================================================================
 
-All are pandas frames, parquet on disk. ``validate`` is called where a table enters the system (a corpus
-loader, a user's file) and where it leaves (before it is written).
+All are pandas frames, and parquet files on disk. ``validate`` checks a table when it is read (from a corpus or a user's
+file) and before it is written.
 """
 
 import csv
@@ -29,15 +29,12 @@ from claimwise.errors import ClaimwiseError, shorten
 
 
 class TableError(ClaimwiseError):
-    """A table, or the file it is in, cannot be read, lacks a column or holds a value it must not hold.
-
-    The message says where and what to do.
-    """
+    """A table or its file cannot be read, lacks a column or has a wrong value; the message says where and what to do."""
 
 
 _no_nul = pa.Check(lambda text: "\x00" not in text, element_wise=True, error="no NUL byte")
 _not_blank = pa.Check(lambda text: bool(text.strip()), element_wise=True, error="not blank")
-# What pandas and parquet infer is undone: a column without rows has a wrong type, an optional one may have NaN for nothing.
+# These parsers correct what pandas and parquet infer: the wrong type for an empty column, and NaN for a missing text.
 _texts = pa.Parser(lambda values: values.astype("str") if values.empty else values)
 _objects = pa.Parser(lambda values: values.astype(object).where(values.notna(), None))
 
@@ -47,7 +44,7 @@ def _name(description: str) -> pa.Column:
 
 
 def _text(description: str) -> pa.Column:
-    """Text that may be empty: an empty summary is legitimate input, its score is NaN with a reason."""
+    """A text that may be empty: an empty summary is valid, and its score is NaN with a reason."""
     return pa.Column(str, _no_nul, parsers=_texts, description=f"a text ({description})")
 
 
@@ -95,9 +92,9 @@ SCHEMAS: dict[str, pa.DataFrameSchema] = {
         **_CLAIM,
         claim=_text("the claim"),
         label=_LABEL,
-        error=_optional("an error type where the label is 0, else empty"),
-        passage=_optional("the text the claim was labelled against, where it is not the example's document"),
-        extra=_optional("another text that a prompt may show beside the passage and that does not count"),
+        error=_optional("an error type if the label is 0, else empty"),
+        passage=_optional("the text the claim was labelled against, if it is not the example's document"),
+        extra=_optional("another text that a prompt may show, which must not be used as evidence"),
     ),
     "gold_evidence": _table(
         key=["example_id", "alternative", "start"],
@@ -136,8 +133,8 @@ SCHEMAS: dict[str, pa.DataFrameSchema] = {
         key=["example_id", "model", "template"],
         **_EXAMPLE,
         model=_name("what replied, e.g. gpt-4-0314"),
-        template=_name("what its prompt is called where it was published, e.g. mcq"),
-        prompt=_name("the prompt of ours that reads such replies, e.g. recorded-judge-letter"),
+        template=_name("the published name of its prompt, e.g. mcq"),
+        prompt=_name("our prompt that reads such replies, e.g. recorded-judge-letter"),
         reply=_text("the reply, as it came"),
     ),
     "spans": _table(
@@ -149,20 +146,20 @@ SCHEMAS: dict[str, pa.DataFrameSchema] = {
     "verdicts": _table(
         key=[*_CLAIM],
         **_CLAIM,
-        support=_probability("a probability in [0, 1], or empty where the reply had none"),
+        support=_probability("a probability in [0, 1], or empty if the reply had none"),
         reason=_optional("why there is no support value, or empty"),
         evidence=_optional(
-            "indices of the document's sentences that were looked at, best first, or in its order where they were read as "
-            "one text; none where all of it was"
+            "indices of the document's sentences that were read: best first, or in the document's order if they were read as "
+            "one text; empty if the whole document was read"
         ),
-        level=_optional("sentence, coreference, window or document, where the claim was aligned"),
+        level=_optional("sentence, coreference, window or document, if the claim was aligned"),
         premise=_optional("the text that entails the claim best, with a mention replaced at level coreference"),
-        premise_start=_optional("first character of the document that the premise stands at, or empty"),
+        premise_start=_optional("first character of the premise in the document, or empty"),
         premise_end=_optional("one past the last character, or empty"),
         p_entail=_probability("in [0, 1] (of the premise and the claim)", required=False),
         p_neutral=_probability("in [0, 1] (of the premise and the claim)", required=False),
         p_contradict=_probability(
-            "in [0, 1] (where claims were aligned, of the premise; support is (p_entail - p_contradict + 1) / 2 then)",
+            "in [0, 1] (if claims were aligned, of the premise; support is (p_entail - p_contradict + 1) / 2 then)",
             required=False,
         ),
     ),
@@ -170,11 +167,11 @@ SCHEMAS: dict[str, pa.DataFrameSchema] = {
         key=["example_id", "metric"],
         **_EXAMPLE,
         metric=_name("the metric"),
-        score=pa.Column(float, nullable=True, coerce=True, description="a number, or empty where there is none"),
+        score=pa.Column(float, nullable=True, coerce=True, description="a number, or empty if there is none"),
         n_claims=_count("number of claims"),
         n_unparsed=_count(
-            "how many replies (a claim's verdict, the claims of the summary or of a sentence of it, a judge's rating) had "
-            "no value; where nothing was asked there is none"
+            "number of replies (a claim's verdict, the claims of the summary or of a sentence of it, a judge's rating) "
+            "without a value; 0 if no model was asked"
         ),
         reason=_optional("why there is no score, or what is doubtful about it, or empty"),
     ),
@@ -184,13 +181,14 @@ SCHEMAS: dict[str, pa.DataFrameSchema] = {
 def validate(
     table: pd.DataFrame, name: str, source: str = "table", places: Sequence[str] | None = None
 ) -> pd.DataFrame:
-    """Check a table against its schema and return it with its columns' types, in the schema's order.
+    """Check a table against its schema, and return it with the schema's types and order of columns.
 
-    Errors say that it came from ``source`` (a file's path), and of each row its place there, e.g. ``line 7``; without
-    ``places`` rows are counted from 1 below a header (row 2 is the first data row of a csv file).
+    ``source`` (a file's path) and ``places`` (of the rows, e.g. ``line 7``) are used in errors. Without ``places``, rows
+    are numbered as in a csv file with a header, so the first one is ``row 2``.
 
     Raises:
-        TableError: names the source, the row, the column, what was found and what was expected.
+        TableError: the table breaks its schema. The message names the source, the row, the column, what was found and
+            what was expected.
 
     >>> table = pd.DataFrame({"example_id": ["a"], "metric": ["m"], "score": [0.5], "n_claims": [2],
     ...                       "n_unparsed": [0]})
@@ -211,18 +209,18 @@ def validate(
     return table[[column for column in schema.columns if column in table.columns]]
 
 
-#: Of what is wrong with a table so much is said.
-_MOST = 5
+#: The most errors of a table that are reported.
+_MAX_ERRORS = 5
 
 
 def _explain(
     failures: pd.DataFrame, table: pd.DataFrame, schema: pa.DataFrameSchema, source: str, places: Sequence[str]
 ) -> str:
-    """Turn pandera's failure cases into sentences a user can act on, the first few of them."""
+    """The first few of pandera's failure cases, as sentences that tell a user what to do."""
     required = [name for name, column in schema.columns.items() if column.required]
     messages: list[str] = []
-    # A check that fails on a value of a wrong type says nothing that its row and type do not say.
-    told = set(failures.loc[failures["index"].notna(), "column"])
+    # If a column has errors with a row, its errors without a row (a check failed on a value of a wrong type) add nothing.
+    columns_with_row = set(failures.loc[failures["index"].notna(), "column"])
     for case in failures.itertuples():
         if case.check == "column_in_dataframe":
             messages.append(f"{source}: column {case.failure_case!r} is missing; expected {', '.join(required)}")
@@ -230,10 +228,10 @@ def _explain(
             messages.append(f"{source}: unknown column {case.failure_case!r}; expected {', '.join(schema.columns)}")
         elif case.check == "multiple_fields_uniqueness":
             row = int(case.index)
-            messages.append(f"{source}, {places[row]}, {_twice(table, schema.unique, row, places)}")
+            messages.append(f"{source}, {places[row]}, {_duplicate_key(table, schema.unique, row, places)}")
         elif not pd.isna(case.index):
             column, found = schema.columns[case.column], case.failure_case
-            if pd.api.types.is_scalar(found) and pd.isna(found):  # beside texts None becomes NaN
+            if pd.api.types.is_scalar(found) and pd.isna(found):  # pandas turns None among texts into NaN
                 found = None
             kind, expected = " (no text)" if case.check.startswith("dtype('str") else "", column.description
             if case.check == _no_nul.error:
@@ -243,15 +241,15 @@ def _explain(
                 f"{source}, {places[int(case.index)]}, column {case.column!r}: found {shorten(found)}{kind}, "
                 f"expected {expected}"
             )
-        elif case.column not in told:
+        elif case.column not in columns_with_row:
             messages.append(f"{source}, column {case.column!r}: {case.failure_case} ({case.check})")
     messages = list(dict.fromkeys(messages))
-    more = f"\n... and {len(messages) - _MOST} more" if len(messages) > _MOST else ""
-    return "\n".join(messages[:_MOST]) + more
+    more = f"\n... and {len(messages) - _MAX_ERRORS} more" if len(messages) > _MAX_ERRORS else ""
+    return "\n".join(messages[:_MAX_ERRORS]) + more
 
 
-def _twice(table: pd.DataFrame, key: list[str], row: int, places: Sequence[str]) -> str:
-    """What is wrong with a row whose key another row has, in the columns of the key."""
+def _duplicate_key(table: pd.DataFrame, key: list[str], row: int, places: Sequence[str]) -> str:
+    """The message about a row that has the same key as an earlier row."""
     first = places[int((table[key] == table.loc[row, key]).all(axis=1).idxmax())]
     columns, values = (", ".join(map(repr, names)) for names in (key, table.loc[row, key]))
     if len(key) == 1:
@@ -260,9 +258,9 @@ def _twice(table: pd.DataFrame, key: list[str], row: int, places: Sequence[str])
 
 
 def quoting(table: pd.DataFrame) -> int:
-    r"""How ``to_csv`` must quote a table so that each cell is read back as it was written: where needed, or everywhere.
+    r"""The ``quoting`` that ``to_csv`` needs so that each cell is read back unchanged: where needed, or everywhere.
 
-    By itself Python's writer leaves a bare carriage return unquoted, and every reader takes it for the end of the row.
+    Python's csv writer does not quote a cell for a carriage return in it, which readers take for the end of the row.
 
     >>> quoting(pd.DataFrame({"a": ["x", 1]})), quoting(pd.DataFrame({"a": ["x\ry", 1]})) == csv.QUOTE_ALL
     (0, True)
@@ -272,9 +270,9 @@ def quoting(table: pd.DataFrame) -> int:
 
 
 def document_id(document: str) -> str:
-    """A short id equal for equal documents, so that splits and bootstraps can keep a document together.
+    """A short id of a document, so that splits and bootstraps can keep its examples together.
 
-    White space and case are ignored: public files differ in both between copies of one article.
+    White space and case are ignored: copies of the same article in public files differ in both.
 
     >>> document_id("One  text.") == document_id("one text.")
     True

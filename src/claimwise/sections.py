@@ -1,6 +1,6 @@
-"""What may stand in the notebooks' sections of params.yaml: a type a parameter, checked when the settings are read.
+"""The types of the parameters in the notebooks' sections of params.yaml. They are checked when the settings are read.
 
-A stage reads the settings first, so that a wrong value is a line and nothing has been removed or asked for it.
+A stage reads the settings first. So a wrong value is one line of error, before any file is removed or any model asked.
 """
 
 from collections.abc import Mapping
@@ -16,22 +16,22 @@ from claimwise.metrics import MetricSpec, specification
 
 
 class Strict(BaseModel):
-    """A mapping of settings: of a key that it does not have the nearest one is named, and ``"5"`` is no number."""
+    """A mapping of settings with strict types (``"5"`` is no number). The error of an unknown key names the nearest key."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     @model_validator(mode="before")
     @classmethod
-    def _keys_are_known(cls, given: Any) -> Any:
-        for key in given if isinstance(given, Mapping) else ():
+    def _keys_are_known(cls, values: Any) -> Any:
+        for key in values if isinstance(values, Mapping) else ():
             if key not in cls.model_fields:
                 expected = f"; expected one of {', '.join(cls.model_fields)}"
                 raise ValueError(f"unknown key {key!r}{near(str(key), cls.model_fields) or expected}")
-        return given
+        return values
 
 
 def listed(name: str, known: Mapping[str, Any] | list[str], where: str, place: str = "") -> str:
-    """The name, if it is one of those known; ``place`` is that of the name, if pydantic does not say it.
+    """Return the name if it is a known one, else raise ValueError. ``place`` is its key, if pydantic does not add it.
 
     >>> listed("acuevl", ["acueval", "fenice"], "`metrics`")
     Traceback (most recent call last):
@@ -46,7 +46,7 @@ def listed(name: str, known: Mapping[str, Any] | list[str], where: str, place: s
     return name
 
 
-# The checks of names below are given the settings (``params.Settings``) as their context.
+# The context of the checks below is the settings (``params.Settings``).
 
 
 def _is_model(name: str, info: ValidationInfo) -> str:
@@ -72,14 +72,14 @@ def _were_scored(metrics: dict[str, list[str]], info: ValidationInfo) -> dict[st
 
 
 def _is_scored(name: str, info: ValidationInfo) -> str:
-    """Of the corpora that the notebook reads every one must have been scored with the metric."""
+    """Check that all corpora that the notebook reads are scored with this metric."""
     corpora = info.data.get("corpora", [info.data["corpus"]] if "corpus" in info.data else [])
     _were_scored({corpus: [name] for corpus in corpora}, info)
     return name
 
 
 def _one_of(field: str) -> AfterValidator:
-    """A name that stands in another field, which comes before it; what is wrong with that one is said of itself."""
+    """A check that a name is in another field, which comes before it. If that field is wrong, it has its own error."""
 
     def check(name: str, info: ValidationInfo) -> str:
         return listed(name, info.data[field], f"`{field}`") if field in info.data else name
@@ -88,25 +88,28 @@ def _one_of(field: str) -> AfterValidator:
 
 
 def _is_for(role: prompts.Role, name: str) -> str:
-    """A prompt's path is one from the project's folder, where stages run; a notebook may have been opened elsewhere."""
+    """Check that a prompt is for a role.
+
+    Its path is relative to the project's folder, where stages run; a notebook may have been opened elsewhere.
+    """
     file = paths.root() / Path(name).expanduser()
     prompts.load(str(file) if file.is_file() else name, role)
     return name
 
 
 def check_prompts(spec: MetricSpec) -> MetricSpec:
-    """The metric, if its prompts are there and for their roles.
+    """Return the metric if its prompts exist and are for their roles.
 
     Raises:
-        PromptError: one is not.
+        PromptError: a prompt does not exist, or is for another role.
     """
-    for role, others in (
+    for role, not_prompts in (
         ("decompose", ("sentences", "summary")),
         ("verify", ("alignment",)),
         ("judge", ("word-overlap",)),
     ):
         name = getattr(spec, role)
-        if name is not None and name not in others and not name.startswith("recorded:"):
+        if name is not None and name not in not_prompts and not name.startswith("recorded:"):
             _is_for(role, name)
     return spec
 
@@ -124,7 +127,10 @@ Decompose, Verify, Critique, Revise, Summarise = (
 
 
 class _Section(Strict):
-    """What notebooks share; the scoreboard has no intervals. That one of these lacks is said before the notebook runs."""
+    """The parameters of all notebooks. ``draws`` and ``seed`` have defaults because the scoreboard has no intervals.
+
+    A notebook that needs them fails without them, before it runs: its stage compares its parameters with its parameter cell.
+    """
 
     data: str
     model: str
@@ -133,13 +139,13 @@ class _Section(Strict):
 
 
 class _Style(Strict):
-    """A classifier that never sees the document: of the kinds of features cross-validation takes one."""
+    """A classifier that does not see the document. Cross-validation chooses one of the kinds of features."""
 
     looks_at: Annotated[list[Literal["length", "measures", "letters"]], Field(min_length=1)]
     beside: str | None = None
 
 
-#: What a notebook takes that compares metrics on corpora that they were scored on; ``further`` ones on some of these.
+#: Parameters of a notebook that compares metrics on scored corpora; ``further`` are metrics for some of the corpora.
 _COMPARED = {
     "corpora": dict[Corpus, Grouping],
     "metrics": list[ScoredMetric],
@@ -263,7 +269,8 @@ _PARAMETERS: dict[str, dict[str, Any]] = {
     "verifier": _COMPARED
     | {"tuned": Model, "nli": Model, "beside": list[ScoredMetric], "baseline": Annotated[str, _one_of("beside")]},
 }
-#: By notebook. One of your own (a file in notebooks/, named in `notebooks`) needs none: its parameter cell says its keys.
+#: The type of each notebook's section. Your own notebook (a file in notebooks/, listed in `notebooks`) needs none here: its
+#: parameter cell has the keys.
 SECTIONS: dict[str, type[BaseModel]] = {
     notebook: create_model(notebook, __base__=_Section, **{name: (kind, ...) for name, kind in parameters.items()})
     for notebook, parameters in _PARAMETERS.items()

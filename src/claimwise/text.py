@@ -1,7 +1,4 @@
-"""Sentences, words and their places in a text: the few text operations that every room shares.
-
-Everything returns character offsets into the text it was given, so that evidence can be shown in place.
-"""
+"""Sentences and words of a text. Sentences have their character offsets, so that evidence can be marked in the text."""
 
 import re
 from functools import lru_cache
@@ -20,20 +17,20 @@ class Span(NamedTuple):
 
 _LINE = re.compile(r"[^\r\n\x0b\x0c\x85\u2028\u2029]+")
 _WORD = re.compile(r"\w+(?:['’.,:-]\w+)*", re.UNICODE)
-#: What pysbd writes into a text for its own ends and takes out again, wherever it stands; and what it takes for line breaks.
+#: Characters that pysbd uses as internal marks, and so would remove from a text; and those that it takes for line breaks.
 _PYSBD_MARKS = re.compile("[ȸȹƪ∮∯☄☇☈☉☏☝☍♝♟♨♬♭✂⌬⎋ᓰᓱᓳᓴᓷᓸ]")
 _PYSBD_BREAKS = re.compile("[\x1c-\x1f]")
 
-#: pysbd's time grows with the square of the length: a longer line is read through a window of so many characters.
+#: pysbd takes quadratic time, so a longer line is read in windows of so many characters.
 _WINDOW = 10_000
-#: A sentence of more characters, such as a transcript without full stops, is cut between words.
+#: A longer sentence, such as a transcript without full stops, is cut between words.
 _LONGEST = 20_000
 _WHOLE_WORDS = re.compile(r".*\S\s", re.DOTALL)
-#: What pysbd takes for an abbreviation or a list's item, each of which it compares with all others, and sentences of one
-#: short word. Where more than ``_MARKS`` stand closer than every ``_APART`` characters there are no sentences to find, and
-#: a full stop ends one.
+#: Possible abbreviations, list items and sentences of one short word. pysbd compares each with all others, so a text that is
+#: full of them would take too long: with more than ``_MAX_MARKS``, and more than one in ``_MARK_DISTANCE`` characters,
+#: sentences simply end at full stops.
 _MARK = re.compile(r"\b(?!(?<!\S)[A-Z]\.\s[A-Z])\w{1,3}[.)!?](?!\w)|[!?]\w{1,3}\b")  # no initials, no decimals
-_MARKS, _APART = 20, 20
+_MAX_MARKS, _MARK_DISTANCE = 20, 20
 _STOP = re.compile(r"(?<=[.!?])\s+")
 _SEGMENTER = pysbd.Segmenter(language="en", clean=False)
 
@@ -41,8 +38,8 @@ _SEGMENTER = pysbd.Segmenter(language="en", clean=False)
 def sentences(text: str) -> list[Span]:
     """Split a text into sentences, without changing a character of it.
 
-    Line breaks always end a sentence (dialogue turns, bullet points, paragraphs); within a line the
-    boundaries are pysbd's rules for English. Sentences are stripped of outer white space, none is empty.
+    A line break always ends a sentence (dialogue turns, bullet points, paragraphs). Within a line sentences end by pysbd's
+    rules for English. Sentences have no outer white space, and none is empty.
 
     >>> [s.text for s in sentences("Dr. Ames won by 3.5 points. Lee lost.\\nIt rained.")]
     ['Dr. Ames won by 3.5 points.', 'Lee lost.', 'It rained.']
@@ -58,18 +55,21 @@ def _sentences(text: str) -> tuple[Span, ...]:
 
 
 def _line(text: str, start: int, end: int) -> list[Span]:
-    """The sentences of one line, window by window: a window's last sentence may go on, the next one begins with it."""
+    """The sentences of one line, read in windows.
+
+    A window's last sentence may be unfinished, so the next window begins with it again.
+    """
     spans: list[Span] = []
     size = _WINDOW
     while True:
         stop = min(start + size, end)
-        found = _window(text, start, stop)
+        window_spans = _window(text, start, stop)
         if stop == end:
-            return spans + found
-        if len(found) > 1:
-            start, size = found.pop().start, _WINDOW
-            spans += found
-        elif size < _LONGEST:  # a sentence longer than the window
+            return spans + window_spans
+        if len(window_spans) > 1:
+            start, size = window_spans.pop().start, _WINDOW
+            spans += window_spans
+        elif size < _LONGEST:  # the sentence is longer than the window
             size *= 2
         else:
             words = _WHOLE_WORDS.match(text, start, stop)
@@ -79,28 +79,29 @@ def _line(text: str, start: int, end: int) -> list[Span]:
 
 
 def _window(text: str, start: int, end: int) -> list[Span]:
+    """The sentences of a part of a line."""
     spans: list[Span] = []
-    shown = _PYSBD_BREAKS.sub(" ", _PYSBD_MARKS.sub("x", text[start:end]))  # of the same length
-    dense = len(_MARK.findall(shown)) > max(_MARKS, len(shown) / _APART)
+    window = _PYSBD_BREAKS.sub(" ", _PYSBD_MARKS.sub("x", text[start:end]))  # has the same length
+    dense = len(_MARK.findall(window)) > max(_MAX_MARKS, len(window) / _MARK_DISTANCE)
     cursor = 0
-    for piece in _STOP.split(shown) if dense else _SEGMENTER.segment(shown):
-        stripped = piece.strip()
-        if not stripped:
+    for piece in _STOP.split(window) if dense else _SEGMENTER.segment(window):
+        sentence = piece.strip()
+        if not sentence:
             continue
-        place = shown.find(stripped, cursor)
-        if place < 0 or shown[cursor:place].strip():
-            # pysbd rewrote a character (it does with some quotes): keep the rest of the line whole
-            stripped = shown[cursor:].strip()
-            place = shown.find(stripped, cursor)
-        cursor = place + len(stripped)
+        place = window.find(sentence, cursor)
+        if place < 0 or window[cursor:place].strip():
+            # pysbd changed a character, as it does with some quotes: the rest of the window becomes one sentence.
+            sentence = window[cursor:].strip()
+            place = window.find(sentence, cursor)
+        cursor = place + len(sentence)
         spans.append(Span(start + place, start + cursor, text[start + place : start + cursor]))
-        if not shown[cursor:].strip():
+        if not window[cursor:].strip():
             break
     return spans
 
 
 def words(text: str) -> list[str]:
-    """Lower-cased words and numbers of a text, in order; ``1,200`` and ``well-known`` stay whole.
+    """The lower-cased words and numbers of a text, in order; ``1,200`` and ``well-known`` are one word each.
 
     >>> words("The well-known U.S. firm paid $1,200.50 in 2019.")
     ['the', 'well-known', 'u.s', 'firm', 'paid', '1,200.50', 'in', '2019']
@@ -109,7 +110,7 @@ def words(text: str) -> list[str]:
 
 
 def word_count(text: str) -> int:
-    """Number of words, as the length columns of the tables count them.
+    """The number of ``words`` of a text, which the length columns of the tables show.
 
     >>> word_count("Two words.")
     2

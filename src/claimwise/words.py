@@ -1,4 +1,4 @@
-"""Words: those without content, those that tell who a pronoun may stand for, and what two spellings have in common."""
+"""Lists of words: function words, and words for people (for pronouns); and the stem that spellings of a word share."""
 
 from functools import cache, lru_cache
 from importlib import resources
@@ -28,7 +28,7 @@ MALE_NOUNS, FEMALE_NOUNS, PERSON_NOUNS = _LISTS["male_nouns"], _LISTS["female_no
 PEOPLE = MALE_NOUNS | FEMALE_NOUNS | PERSON_NOUNS
 #: Capitalised words that are never people.
 TIMES_AND_PLACES = _LISTS["times_and_places"]
-#: Nouns that pick out the person spoken of when a definite subject: "the striker", "the 22-year-old".
+#: Nouns that refer to a person mentioned before, if they are a definite subject: "the striker", "the 22-year-old".
 ROLES = _LISTS["roles"]
 
 _NUMBER_WORDS = {
@@ -43,14 +43,14 @@ _NUMBER_WORDS |= {"first": "1st", "second": "2nd", "third": "3rd"}
 
 @cache
 def _porter() -> Any:
-    from nltk.stem.porter import PorterStemmer  # as much to import as all the rest of the package
+    from nltk.stem.porter import PorterStemmer  # takes as long to import as the rest of the package
 
     return PorterStemmer()
 
 
 @lru_cache(maxsize=200_000)
 def stem(word: str) -> str:
-    """What two spellings of one word have in common: the Porter stem, or a number's digits.
+    """The Porter stem of a word, or the digits of a number: equal for the spellings of one word.
 
     >>> stem("Running"), stem("1,200"), stem("five")
     ('run', '1200', '5')

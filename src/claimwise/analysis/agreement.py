@@ -8,7 +8,7 @@ from scipy import stats
 
 
 def kendall_system(scores: Sequence[float], human: Sequence[float], systems: Sequence) -> float:
-    """Kendall's tau-b between the systems' mean scores and mean human ratings (ACUEval Table 7, "Sys.").
+    """Kendall's tau-b between the systems' mean scores and their mean human ratings (ACUEval Table 7, "Sys.").
 
     >>> kendall_system([1, 1, 2, 2, 3, 3], [1, 1, 2, 2, 3, 3], list("aabbcc"))
     1.0
@@ -18,21 +18,23 @@ def kendall_system(scores: Sequence[float], human: Sequence[float], systems: Seq
 
 
 def kendall_summary(scores: Sequence[float], human: Sequence[float], documents: Sequence) -> tuple[float, int]:
-    """Mean over documents of Kendall's tau-b among its summaries ("Sum."), and over how many documents.
+    """Mean over documents of Kendall's tau-b among the document's summaries ("Sum."), and the number of these documents.
 
-    A document whose summaries all have one score or one rating has no tau and is left out; NaN where all are.
+    If all summaries of a document have the same score or the same rating, it has no tau and is left out. If no document
+    has one, the mean is NaN.
 
     >>> kendall_summary([1, 2, 3, 3], [1, 2, 5, 5], list("aabb"))
     (1.0, 1)
     """
     frame = pd.DataFrame({"score": scores, "human": human, "document": documents})
-    taus = [stats.kendalltau(g["score"], g["human"]).statistic for _, g in frame.groupby("document") if len(g) > 1]
-    known = [float(tau) for tau in taus if not np.isnan(tau)]
-    return (float(np.mean(known)) if known else float("nan")), len(known)
+    groups = [group for _, group in frame.groupby("document") if len(group) > 1]
+    taus = np.array([stats.kendalltau(group["score"], group["human"]).statistic for group in groups], float)
+    taus = taus[~np.isnan(taus)]
+    return (float(taus.mean()) if len(taus) else float("nan")), len(taus)
 
 
 def spearman(values: np.ndarray) -> np.ndarray:
-    """Spearman's rho of each column with the last one, (columns - 1,); NaN where either is constant.
+    """Spearman's rho of each column with the last one, shape (columns - 1,); NaN if either column is constant.
 
     >>> spearman(np.array([[1, 3, 1], [2, 2, 5], [3, 1, 9]])).round(2).tolist()
     [1.0, -1.0]
@@ -45,7 +47,7 @@ def spearman(values: np.ndarray) -> np.ndarray:
 
 
 def spearman_draws(frame: pd.DataFrame, draws: int, seed: int) -> np.ndarray:
-    """``spearman`` of bootstrap samples of documents, (draws, columns - 1); the index is their id.
+    """``spearman`` in each bootstrap sample of documents, shape (draws, columns - 1). The frame's index is the document id.
 
     >>> frame = pd.DataFrame({"metric": [0.1, 0.4, 0.5, 0.9], "human": [1, 2, 4, 5]}, index=list("abcd"))
     >>> spearman_draws(frame, 3, seed=0).round(2).tolist()

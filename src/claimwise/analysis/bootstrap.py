@@ -1,7 +1,7 @@
-"""Intervals and tests by bootstrap over documents: what is of one document is not independent, so it is drawn together.
+"""Intervals and tests by bootstrap over documents: rows of one document are not independent, so they are drawn together.
 
-Draws are seeded: the same input gives the same output, and the same seed draws the same documents whatever the scores,
-so that the draws of two metrics can be subtracted.
+Draws are seeded: the same input gives the same output. The same seed draws the same documents for any scores, so the
+draws of two metrics can be subtracted.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,10 +13,10 @@ import pandas as pd
 
 from claimwise.analysis.measures import Array, balanced_accuracy
 
-#: Draws of a test: more than of an interval, for its p is multiplied by the number of comparisons.
+#: Draws of a test: more than for an interval, because its p is multiplied by the number of comparisons.
 TEST_DRAWS = 10_000
-#: Weights that are held at once: of 10,000 draws over 10,000 rows they would take 800 MB.
-_CELLS = 20_000_000
+#: Most weights in memory at once: those for 10,000 draws over 10,000 rows would take 800 MB.
+_MAX_WEIGHTS = 20_000_000
 
 
 class Interval(NamedTuple):
@@ -27,7 +27,7 @@ class Interval(NamedTuple):
     high: float
 
     def named(self, name: str) -> dict[str, float]:
-        """The three as columns of a table, as ``tables.show`` and ``plots.long_form`` read them.
+        """The three values under the column names that ``tables.show`` and ``plots.long_form`` read.
 
         >>> Interval(0.5, 0.4, 0.6).named("f1")
         {'f1': 0.5, 'f1_low': 0.4, 'f1_high': 0.6}
@@ -35,7 +35,7 @@ class Interval(NamedTuple):
         return {name: self.value, f"{name}_low": self.low, f"{name}_high": self.high}
 
 
-#: Of a value that cannot be computed.
+#: The interval of a value that cannot be computed.
 UNKNOWN = Interval(float("nan"), float("nan"), float("nan"))
 
 
@@ -48,9 +48,9 @@ class Difference(NamedTuple):
     p: float
 
 
-@lru_cache(maxsize=4)  # a table's rows are about the same documents, and drawing takes longer than what is done with it
+@lru_cache(maxsize=4)  # all rows of a table need the same draws, and drawing takes longer than using them
 def resample(n: int, draws: int, seed: int) -> Array:
-    """How often each of n units stands in each bootstrap draw, shape (draws, n), not to be written to.
+    """How often each bootstrap draw has each of n units, shape (draws, n), read-only.
 
     >>> resample(4, 2, seed=0).sum(axis=1).tolist()
     [4, 4]
@@ -63,7 +63,7 @@ def resample(n: int, draws: int, seed: int) -> Array:
 def bootstrap_draws(
     measure: Callable, *columns: Sequence, groups: Sequence | None = None, draws: int = 2000, seed: int = 0, **options
 ) -> Array:
-    """A measure in each bootstrap draw, (draws,); the arguments are those of ``bootstrap_interval``.
+    """A measure in each bootstrap draw, shape (draws,). For the arguments see ``bootstrap_interval``.
 
     >>> from claimwise.analysis.measures import mean
     >>> bootstrap_draws(mean, [0.5, 0.5], draws=3).tolist()
@@ -72,9 +72,10 @@ def bootstrap_draws(
     columns = [np.asarray(column) for column in columns]
     codes, names = pd.factorize(np.arange(len(columns[0])) if groups is None else np.asarray(groups))
     counts = resample(len(names), draws, seed)
-    step = max(1, _CELLS // max(len(codes), 1))
-    parts = (counts[at : at + step][:, codes] for at in range(0, draws, step))  # how often each row stands in each draw
-    return np.concatenate([measure(*columns, weights=weights, **options) for weights in parts])
+    step = max(1, _MAX_WEIGHTS // max(len(codes), 1))
+    # A row is in a draw as often as its document.
+    row_weights = (counts[start : start + step][:, codes] for start in range(0, draws, step))
+    return np.concatenate([measure(*columns, weights=weights, **options) for weights in row_weights])
 
 
 def bootstrap_interval(
@@ -84,15 +85,15 @@ def bootstrap_interval(
 
     Args:
         measure: one of ``claimwise.analysis.measures``: ``measure(*columns, weights=(draws, n), **options)``.
-        columns: what it is computed of, each (n,); rows where a number is missing are left out.
-        groups: document ids, (n,): what is of one document stays together; each row by itself, where none are given.
-        draws: number of bootstrap samples; those in which the measure is undefined (one class only) are left out.
-        seed: of the draws.
-        options: of the measure.
+        columns: the measure's arguments, each (n,). Rows with a missing number are left out.
+        groups: document ids, (n,). Rows of one document are drawn together. Without ids each row is drawn by itself.
+        draws: number of bootstrap samples. Samples in which the measure is undefined (one class only) are left out.
+        seed: seed of the draws.
+        options: further arguments of the measure.
 
     Returns:
-        NaN where the measure is undefined, or no row is left. The ends are NaN where all rows are of one document: nothing
-        says what another would give.
+        The interval. All is NaN if the measure is undefined or no row is left. The ends are NaN if all rows are of one
+        document: it does not show how much documents differ.
 
     >>> bootstrap_interval(balanced_accuracy, [1, 1, 0, 0] * 20, [True, True, False, False] * 20, groups=range(80))
     Interval(value=1.0, low=1.0, high=1.0)
@@ -120,16 +121,16 @@ def paired_bootstrap(
     seed: int = 0,
     **options,
 ) -> Difference:
-    """How much more of a measure one system has than another on the same rows, drawn over documents.
+    """Difference of a measure between two systems on the same rows, by bootstrap over documents.
 
-    ``first`` and ``second`` are the columns, each (n,), that it is computed of for either system; for the other
+    ``first`` and ``second`` are the measure's columns, each (n,), for one system and for the other. For the other
     arguments see ``bootstrap_interval``.
 
     Returns:
-        First minus second. p is twice the smaller share of draws on one side of zero, the observed sample counted as
-        one of them, so at least 2 / (draws + 1) (Davison and Hinkley 1997, section 4.2); and of k documents at least
-        2 / 2^k, since a bootstrap of few is too sure. All NaN where undefined or without rows; all but the value where
-        there is one document only.
+        First minus second. p is twice the smaller share of draws on one side of zero. The observed sample counts as one
+        draw, so p is at least 2 / (draws + 1) (Davison and Hinkley 1997, section 4.2). With k documents it is at least
+        2 / 2^k, because a bootstrap over few documents gives too small a p. All is NaN if the measure is undefined or
+        there are no rows; all but the value is NaN if there is only one document.
 
     >>> from claimwise.analysis.measures import mean
     >>> difference = paired_bootstrap(mean, [[1] * 50], [[1, 0] * 25], groups=range(50))
@@ -142,15 +143,16 @@ def paired_bootstrap(
     documents = len(set(groups))
     if documents <= 1:
         return Difference(float(value), *[float("nan")] * 3)
-    one, other = (
-        bootstrap_draws(measure, *c, groups=groups, draws=draws, seed=seed, **options) for c in (first, second)
+    ours, theirs = (
+        bootstrap_draws(measure, *columns, groups=groups, draws=draws, seed=seed, **options)
+        for columns in (first, second)
     )
-    drawn = (one - other)[~np.isnan(one - other)].round(12)  # so that equal rates tie, whatever their rounding
+    drawn = (ours - theirs)[~np.isnan(ours - theirs)].round(12)  # so that equal rates tie despite rounding errors
     if np.isnan(value) or not len(drawn):
         return Difference(*UNKNOWN, float("nan"))
     low, high = np.percentile(drawn, [2.5, 97.5])
     p = 2 * (min((drawn <= 0).sum(), (drawn >= 0).sum()) + 1) / (len(drawn) + 1)
-    # A test that swaps the two systems, document by document, has 2^k outcomes: where all speak for one, p is no smaller.
+    # An exact test swaps the two systems within each document. It has 2^k outcomes, so its p cannot be smaller than this.
     p = min(1.0, max(p, 2.0 ** (1 - documents)))
     return Difference(float(value), float(low), float(high), float(p))
 
@@ -158,9 +160,9 @@ def paired_bootstrap(
 def published_interval(labels: Sequence[int], predicted: Sequence[bool], draws: int = 1000, seed: int = 0) -> float:
     """The "95 % confidence interval" of AggreFact, ACUEval and others, as their code computes it.
 
-    The distance from the mean to the 2.5th percentile over ``draws`` samples of 80 % of the rows *without*
-    replacement. It is about half as wide as a bootstrap interval; shown only beside published numbers. NaN with one
-    class only, and where rows are so few that every sample has one class only.
+    It is the distance from the mean to the 2.5th percentile over ``draws`` samples of 80 % of the rows *without*
+    replacement. It is about half as wide as a bootstrap interval, and is shown only beside published numbers. NaN if
+    the rows, or all samples of a few rows, have only one class.
 
     >>> published_interval([1, 0] * 50, [True, False] * 50)
     0.0
@@ -178,18 +180,18 @@ def published_interval(labels: Sequence[int], predicted: Sequence[bool], draws: 
 
 
 def holm(p: Sequence[float]) -> Array:
-    """p-values corrected for how many comparisons were made together (Holm 1979): one family's, shape (m,).
+    """p-values corrected for the number of comparisons made together (Holm 1979), shape (m,).
 
-    NaN is no comparison: it stays and is not counted.
+    NaN is no comparison: it stays NaN and is not counted.
 
     >>> holm([0.01, 0.04, 0.03, float("nan")]).round(4).tolist()
     [0.03, 0.06, 0.06, nan]
     """
-    from statsmodels.stats.multitest import multipletests  # takes a second, and `claimwise score` does without
+    from statsmodels.stats.multitest import multipletests  # slow to import, and `claimwise score` does not need it
 
     p = np.asarray(p, float)
-    known = ~np.isnan(p)
+    compared = ~np.isnan(p)
     corrected = np.full(p.shape, np.nan)
-    if known.any():
-        corrected[known] = multipletests(p[known], method="holm")[1]
+    if compared.any():
+        corrected[compared] = multipletests(p[compared], method="holm")[1]
     return corrected

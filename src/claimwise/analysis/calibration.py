@@ -1,4 +1,4 @@
-"""Whether supports are probabilities: their expected calibration error, and how much of it so few claims would have anyway."""
+"""Whether supports are calibrated: their expected calibration error, and the error that perfect supports would have."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,7 @@ import pandas as pd
 
 from claimwise.analysis.bootstrap import UNKNOWN, Interval
 
-#: Of equal width, from 0 to 1.
+#: Number of bins of equal width from 0 to 1.
 BINS = 10
 _DRAWS = 2000
 
@@ -16,33 +16,38 @@ def expected_calibration_error(labels: Sequence[int], supports: Sequence[float])
     """Expected calibration error over ``BINS`` equal-width bins, and the reliability table behind it.
 
     Returns:
-        ECE in [0, 1] (mean |share supported - mean support|, weighted by bin size) and one row a non-empty bin:
-        ``support`` (mean predicted), ``supported`` (share labelled 1), ``n``.
+        The error in [0, 1] (mean |share supported - mean support|, weighted by bin size), and a table with one row per
+        non-empty bin: ``support`` (mean predicted), ``supported`` (share labelled 1), ``n``.
 
     >>> expected_calibration_error([1, 0, 1, 1], [0.75, 0.75, 0.75, 0.75])[0]
     0.0
     """
     frame = pd.DataFrame({"support": np.asarray(supports, float), "supported": np.asarray(labels, float)})
-    place = np.minimum((frame["support"] * BINS).astype(int), BINS - 1)
-    table = frame.groupby(place).mean()
-    table["n"] = frame.groupby(place).size()
+    bins = _bins(frame["support"])
+    table = frame.groupby(bins).mean()
+    table["n"] = frame.groupby(bins).size()
     error = ((table["support"] - table["supported"]).abs() * table["n"]).sum() / table["n"].sum()
     return float(error), table.reset_index(drop=True)
+
+
+def _bins(supports: np.ndarray | pd.Series) -> np.ndarray | pd.Series:
+    """The number of each support's bin; a support of 1 is in the last one."""
+    return np.minimum((supports * BINS).astype(int), BINS - 1)
 
 
 def calibration_floor(supports: Sequence[float], claims: Sequence | None = None) -> Interval:
     """The calibration error that supports would have if each were exactly the probability of its claim.
 
-    The error of few claims is never 0: labels are drawn with the supports as their probabilities (consistency
-    resampling, Broecker and Smith 2007), and their ``expected_calibration_error`` is computed each time.
+    With few claims the error is not 0 even then. Labels are drawn with the supports as their probabilities (consistency
+    resampling, Broecker and Smith 2007), and the ``expected_calibration_error`` of each draw is computed.
 
-    ``supports`` are in [0, 1], shape (n,), none missing. ``claims``, (n,), says what each row asks: rows that ask of
-    the same claim share its label (WiCE's three excerpts a claim do), so their labels are drawn together. Without,
-    each row is a claim.
+    ``supports`` are in [0, 1], shape (n,), none missing. ``claims``, (n,), names the claim of each row. Rows of the same
+    claim share its label (as WiCE's three excerpts per claim do), so their labels are drawn together. By default each row
+    is a claim of its own.
 
     Returns:
-        Mean over the draws, and the ends of the interval that holds 95 % of them: an error inside it is no evidence
-        of miscalibration. NaN without supports.
+        The mean over the draws, and the ends of the interval that holds 95 % of them. An error inside it is no evidence
+        of miscalibration. All is NaN without supports.
 
     >>> calibration_floor([0.0, 1.0])
     Interval(value=0.0, low=0.0, high=0.0)
@@ -55,22 +60,22 @@ def calibration_floor(supports: Sequence[float], claims: Sequence | None = None)
     supports = np.asarray(supports, float)
     if not len(supports):
         return UNKNOWN
-    place = np.minimum((supports * BINS).astype(int), BINS - 1)
     claim = np.arange(len(supports)) if claims is None else pd.factorize(np.asarray(claims))[0]
     labels = np.random.default_rng(0).random((_DRAWS, claim.max() + 1))[:, claim] < supports
-    gaps = (labels - supports) @ np.eye(BINS)[place]  # by draw and bin: supported claims more than expected
+    # By draw and bin, the number of supported claims minus its expectation.
+    gaps = (labels - supports) @ np.eye(BINS)[_bins(supports)]
     errors = np.abs(gaps).sum(axis=1) / len(supports)
     return Interval(float(errors.mean()), *map(float, np.percentile(errors, [2.5, 97.5])))
 
 
 def calibration_errors(rows: pd.DataFrame) -> dict[str, float]:
-    """How far verdicts on labelled claims are from probabilities, and how much of it so few claims would have anyway.
+    """The calibration error of verdicts on labelled claims, and the one that exact probabilities would have.
 
-    Rows have ``label`` (1 or 0), ``support`` in [0, 1], and ``document_id`` and ``claim``, which say what is asked.
+    Rows have ``label`` (1 or 0), ``support`` in [0, 1], and ``document_id`` and ``claim``, which identify the claim.
 
     Returns:
-        ``ece``; ``ece_exact``, what supports that were exact probabilities would have on average at this n, and
-        ``ece_exact_high``, what 97.5 % of such draws stay below (``calibration_floor``).
+        ``ece``, the error; ``ece_exact``, its mean if the supports were exact probabilities, and ``ece_exact_high``,
+        the value that 97.5 % of such draws stay below (``calibration_floor``).
 
     >>> rows = pd.DataFrame({"document_id": "d", "claim": ["It rained.", "We left."], "label": [1, 0], "support": [1.0, 0.0]})
     >>> calibration_errors(rows)
@@ -82,9 +87,9 @@ def calibration_errors(rows: pd.DataFrame) -> dict[str, float]:
 
 
 def asked_claims(rows: pd.DataFrame) -> pd.Series:
-    """What each row asks, one claim with one label: several rows may ask it beside different passages (WiCE's excerpts).
+    """An identifier of the claim of each row. Rows of one claim beside different passages share it (WiCE's excerpts).
 
-    Where the rows of a claim have labels of their own, as in another candidate summary each, every row asks for itself.
+    If any claim has rows with different labels, as in another candidate summary each, every row has its own identifier.
 
     >>> rows = pd.DataFrame({"document_id": "d", "claim": ["It rained.", "It rained.", "We left."], "label": [1, 1, 0]})
     >>> asked_claims(rows).nunique(), asked_claims(rows.assign(label=[1, 0, 0])).nunique()

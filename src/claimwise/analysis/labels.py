@@ -1,8 +1,8 @@
-"""How well metrics agree with people's labels of whole summaries: one table a corpus, thresholds tuned on validation rows.
+"""How well metrics agree with people's labels of whole summaries: one table per corpus, thresholds tuned on validation rows.
 
-ACUEval Tables 1 and 7, FENICE Tables 2 to 4. Rows are examples and columns are metrics (``labelled_scores``). One threshold
-a group is tuned on its validation rows; test rows are only reported. Metrics are compared on the rows that all of them
-scored.
+ACUEval Tables 1 and 7, FENICE Tables 2 to 4. Rows are examples and columns are metrics (``labelled_scores``). Each group
+has one threshold per metric, tuned on the validation rows; the test rows are reported. Metrics are compared on the rows
+that all of them scored.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -16,7 +16,7 @@ from claimwise.corpora import Corpus
 from claimwise.errors import ClaimwiseError
 from claimwise.schema import document_id
 
-#: Between the means of fewer systems an order says too little.
+#: With fewer systems, the order of their means is not reported: it says too little.
 LEAST_SYSTEMS = 8
 
 _COLUMNS = [
@@ -31,16 +31,16 @@ _COLUMNS = [
 def labelled_scores(
     corpus: Corpus, scores: Mapping[str, pd.DataFrame], by_origin: bool
 ) -> tuple[pd.DataFrame, list[str]]:
-    """One row a labelled example, one column a metric; and the names of these columns.
+    """A table with one row per labelled example and one column per metric, and the names of these columns.
 
     Args:
-        corpus: its published scores of each example become metrics of their own.
+        corpus: the corpus. Its published scores become metrics of their own.
         scores: score tables (schema ``scores``) by the metric's name.
-        by_origin: whether each origin is a ``group`` of its own, else the corpus is one, ``all``.
+        by_origin: whether each origin is a ``group``; else all rows are one group, ``all``.
 
     Returns:
-        The corpus's columns of the examples with a label, ``group``, ``rating`` (people's mean rating where there is one,
-        else the share of the summary's claims that people found supported, else the label) and the metrics' columns.
+        The corpus's columns, ``group``, ``rating`` (people's mean rating if there is one, else the share of the summary's
+        claims that people found supported, else the label) and the metrics' columns.
 
     Raises:
         ClaimwiseError: no summary has a label.
@@ -65,12 +65,12 @@ def labelled_scores(
 
 
 def validation_and_test(rows: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The rows of the two splits."""
+    """The validation rows and the test rows."""
     return rows[rows["split"] == "validation"], rows[rows["split"] == "test"]
 
 
 def split_by_documents(rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows split anew: about half of the documents, by a hash, validate, and the others test, with all their rows.
+    """The rows with a new split: about half of the documents, chosen by a hash, are validation, the others test.
 
     >>> rows = pd.DataFrame({"document_id": ["a", "d", "a"], "split": "test"})
     >>> split_by_documents(rows)["split"].tolist()
@@ -81,10 +81,10 @@ def split_by_documents(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def comparable(rows: pd.DataFrame, metrics: Sequence[str]) -> tuple[list[str], pd.DataFrame]:
-    """The metrics that scored enough of a group to have a threshold, and the rows that all of these scored.
+    """The metrics that scored enough of a group's rows to have a threshold, and the rows that all of these scored.
 
-    One that scored too little (its replies cannot be read) would leave no row to compare the others on. Where each scored
-    some rows and none scored the same ones, no metric can be compared.
+    A metric that scored too few (its replies cannot be read) is left out: it would leave no rows to compare the others
+    on. If too few rows are scored by all metrics, no metric can be compared.
 
     >>> rows = pd.DataFrame({"split": ["validation", "validation", "test"], "label": [1, 0, 1], "a": [0.9, 0.1, 0.8]})
     >>> names, scored = comparable(rows.assign(b=[0.5, None, 0.5]), ["a", "b"])
@@ -104,14 +104,15 @@ def comparable(rows: pd.DataFrame, metrics: Sequence[str]) -> tuple[list[str], p
 def difference(
     rows: pd.DataFrame, metric: str, against: str, seed: int, rule: Callable = tuned_threshold
 ) -> dict[str, float]:
-    """How much more a metric agrees with the labels of the test rows than another.
+    """How much better a metric agrees with the labels of the test rows than another.
 
-    Rows are validation and test rows that both scored; ``rule`` chooses a threshold, as in ``measures.tuned_accuracy``.
+    ``rows`` are validation and test rows that both metrics scored. ``rule`` chooses a threshold, as in
+    ``measures.tuned_accuracy``.
 
     Returns:
-        ``difference`` in points of balanced accuracy, both thresholds tuned anew on each draw, and ``auc_difference``, for
-        which no threshold is asked, with their intervals (``_low``, ``_high``) and two-sided ``p`` and ``auc_p``; of a
-        metric and itself there is no p.
+        ``difference`` in points of balanced accuracy, with both thresholds tuned anew on each draw, and
+        ``auc_difference``, which needs no threshold; their intervals (``_low``, ``_high``) and two-sided ``p`` and
+        ``auc_p``. If both metrics are the same, there is no p.
     """
     validation, test = validation_and_test(rows)
     both = pd.concat([validation, test])
@@ -132,19 +133,20 @@ def agreement_table(
     seed: int = 0,
     rule: Callable = tuned_threshold,
 ) -> pd.DataFrame:
-    """How well each metric agrees with the labels, one row a (group, metric).
+    """How well each metric agrees with the labels, one row per group and metric.
 
-    Rows are what ``labelled_scores`` returned, and every metric's difference to the baseline is tested.
+    ``rows`` and ``metrics`` are what ``labelled_scores`` returns. Every metric is compared with the ``baseline``.
 
     Returns:
         ``group, metric, n`` (test rows), ``faithful`` (share), ``unscored`` (test rows without a score by this metric, left
         out for all), ``threshold``, ``balanced_accuracy`` in percent with ``low`` and ``high`` (95 %, bootstrap over
-        documents), ``tuned_low`` and ``tuned_high`` (the same with the threshold tuned anew on each draw) and
-        ``published_interval`` (the papers' narrower ±), ``auc``, what ``difference`` says of it and the baseline; and of
-        test and validation rows, for no threshold is asked, Kendall's ``kendall_system`` over ``systems``
-        (``LEAST_SYSTEMS`` or more) and ``kendall_summary`` over ``kendall_documents`` with people's ratings.
-        A metric that ``comparable`` leaves out has no numbers, and ``n`` 0. Where the validation rows have not both labels,
-        there is no threshold for any metric, but ``auc`` over the test rows with a score.
+        documents), ``tuned_low`` and ``tuned_high`` (the same with the threshold tuned anew on each draw),
+        ``published_interval`` (the papers' narrower ±), ``auc``, and the columns of ``difference`` to the baseline.
+        Kendall's tau with people's ratings needs no threshold, so it is over test and validation rows:
+        ``kendall_system`` over ``systems`` (``LEAST_SYSTEMS`` or more), ``kendall_summary`` over ``kendall_documents``.
+
+        A metric that ``comparable`` leaves out has no numbers, and its ``n`` is 0. If the validation rows do not have both
+        labels, no metric has a threshold, but each has its ``auc`` over the test rows that it scored.
     """
     table = []
     for group, part in rows.groupby("group"):
@@ -157,13 +159,13 @@ def agreement_table(
                 row |= _agreement(scored, metric, draws, seed, rule) | _order(scored, metric)
                 row |= difference(scored, metric, baseline, seed, rule) if baseline in usable else {}
             elif untuned:
-                row |= _ranked(part, metric) | _order(part.dropna(subset=[metric]), metric)
+                row |= _without_threshold(part, metric) | _order(part.dropna(subset=[metric]), metric)
             table.append(row)
     return pd.DataFrame(table, columns=_COLUMNS)
 
 
 def _agreement(scored: pd.DataFrame, metric: str, draws: int, seed: int, rule: Callable) -> dict[str, float]:
-    """One metric's threshold, balanced accuracy and area under the ROC curve."""
+    """One metric's threshold, balanced accuracy and AUC."""
     validation, test = validation_and_test(scored)
     threshold = rule(validation[metric], validation["label"])
     labels, predicted, documents = test["label"], test[metric] > threshold, test["document_id"]
@@ -185,8 +187,8 @@ def _agreement(scored: pd.DataFrame, metric: str, draws: int, seed: int, rule: C
     }
 
 
-def _ranked(rows: pd.DataFrame, metric: str) -> dict[str, float]:
-    """What needs no threshold."""
+def _without_threshold(rows: pd.DataFrame, metric: str) -> dict[str, float]:
+    """One metric's AUC over the test rows that it scored; nothing if these have only one label."""
     test = validation_and_test(rows)[1].dropna(subset=[metric])
     if test["label"].nunique() < 2:
         return {}
@@ -194,7 +196,7 @@ def _ranked(rows: pd.DataFrame, metric: str) -> dict[str, float]:
 
 
 def _order(scored: pd.DataFrame, metric: str) -> dict[str, float]:
-    """Kendall's tau with people's ratings, where there are several systems' summaries of a document."""
+    """One metric's Kendall's tau with people's ratings; nothing if there are not more than two systems."""
     systems = scored["system"].nunique()
     if systems <= 2:
         return {}

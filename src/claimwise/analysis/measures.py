@@ -1,8 +1,8 @@
-"""Measures of agreement with labels, each also over many weightings of the rows at once: what a bootstrap draws.
+"""Measures of agreement with labels, for the rows as they are or for many bootstrap draws at once.
 
-Arrays have one length n; rows without a score or label are left out by the caller, who counts them. ``weights``, (draws, n),
-says how often each row stands in each bootstrap draw (``bootstrap.bootstrap_interval`` makes them); the result then has
-one value a draw, NaN where the draw has rows of one class only.
+All arrays have the same length n. The caller leaves out rows without a score or label, and counts them. ``weights``,
+(draws, n), is how often each bootstrap draw has each row (``bootstrap.bootstrap_interval`` makes them). With weights the
+result has one value per draw, which is NaN if the draw has only one class.
 """
 
 from collections.abc import Callable, Sequence
@@ -26,27 +26,27 @@ def mean(values: Sequence[float], weights: Array | None = None) -> float | Array
 
 
 def ratio(parts: Sequence[float], wholes: Sequence[float], weights: Array | None = None) -> float | Array:
-    """Sum of the parts by the sum of the wholes; NaN where the wholes sum to nothing.
+    """Sum of the parts divided by the sum of the wholes; NaN if the wholes sum to zero.
 
     >>> ratio([1, 0], [2, 2]), ratio([1, 0], [2, 0], weights=np.array([[1, 1], [0, 2]])).tolist()
     (0.25, [0.5, nan])
     """
     parts, wholes = np.asarray(parts, float), np.asarray(wholes, float)
-    above, below = (parts.sum(), wholes.sum()) if weights is None else (weights @ parts, weights @ wholes)
+    part, whole = (parts.sum(), wholes.sum()) if weights is None else (weights @ parts, weights @ wholes)
     with np.errstate(invalid="ignore", divide="ignore"):
-        found = np.where(below != 0, np.divide(above, below), np.nan)
-    return float(found) if weights is None else found
+        result = np.where(whole != 0, np.divide(part, whole), np.nan)
+    return float(result) if weights is None else result
 
 
 def intercepts(
     values: Sequence[float], covariate: Sequence[float], strata: Sequence, weights: Array | None = None
 ) -> Array:
-    """What is left of the mean values of each stratum where a covariate is zero (analysis of covariance).
+    """The mean value of each stratum at covariate zero (analysis of covariance).
 
-    Least squares with an intercept a stratum and one slope for all; no slope where the covariate does not vary.
+    Least squares with one intercept per stratum and one slope for all. The slope is 0 if the covariate does not vary.
 
     Returns:
-        (strata,) in sorted order, or (draws, strata): NaN for a stratum that a draw has no rows of.
+        Shape (strata,) in sorted order, or (draws, strata); NaN if a draw has no rows of a stratum.
 
     >>> intercepts([1.0, 2.0, 5.0, 6.0], covariate=[0, 1, 0, 1], strata=["x", "x", "y", "y"]).tolist()
     [1.0, 5.0]
@@ -60,28 +60,28 @@ def intercepts(
     )
     with np.errstate(invalid="ignore", divide="ignore"):
         spread, together = np.nansum(xx - x * x / n, axis=1), np.nansum(xy - x * y / n, axis=1)
-        slope = np.where(spread < 1e-12, 0, together / spread)  # under that it is rounding, and no slope
-        found = (y - slope[:, None] * x) / n
-    return found[0] if weights is None else found
+        slope = np.where(spread < 1e-12, 0, together / spread)  # a smaller spread is a rounding error
+        result = (y - slope[:, None] * x) / n
+    return result[0] if weights is None else result
 
 
 def adjusted_mean(
     values: Sequence[float], covariate: Sequence[float], strata: Sequence, weights: Array | None = None
 ) -> float | Array:
-    """Mean of the ``intercepts``, every stratum with the same weight; those without rows in a draw are left out.
+    """Mean of the ``intercepts``, with equal weights. Strata without rows in a draw are left out.
 
     >>> adjusted_mean([1.0, 2.0, 5.0, 6.0], covariate=[0, 1, 0, 1], strata=["x", "x", "y", "y"])
     3.0
     """
-    found = np.nanmean(intercepts(values, covariate, strata, weights), axis=-1)
-    return float(found) if weights is None else found
+    result = np.nanmean(intercepts(values, covariate, strata, weights), axis=-1)
+    return float(result) if weights is None else result
 
 
 def balanced_accuracy(labels: Sequence[int], predicted: Sequence[bool], weights: Array | None = None) -> float | Array:
-    """Mean of the two classes' recalls; NaN where only one class is there.
+    """Mean of the two classes' recalls; NaN if there is only one class.
 
-    ``predicted`` says whether the metric says faithful (1), such as ``scores > threshold``; it is (draws, n) where
-    every draw has a threshold of its own.
+    ``predicted`` is whether the metric says faithful (1), such as ``scores > threshold``. It is (draws, n) if every draw
+    has its own threshold.
 
     >>> balanced_accuracy([1, 1, 0, 0], [True, False, False, False])
     0.75
@@ -90,17 +90,17 @@ def balanced_accuracy(labels: Sequence[int], predicted: Sequence[bool], weights:
     rows = np.ones((1, len(labels))) if weights is None else weights
     with np.errstate(invalid="ignore", divide="ignore"):
         recalls = [np.vecdot(rows, (labels == k) & right) / (rows @ (labels == k)) for k in (1, 0)]
-    found = sum(recalls) / 2
-    return float(found[0]) if weights is None else found
+    result = sum(recalls) / 2
+    return float(result[0]) if weights is None else result
 
 
 def auc(
     labels: Sequence[int], scores: Sequence[float], strata: Sequence | None = None, weights: Array | None = None
 ) -> float | Array:
-    """Area under the ROC curve; NaN where only one class is there.
+    """Area under the ROC curve; NaN if there is only one class.
 
-    With ``strata``, (n,), it is the share of the pairs of a faithful and an unfaithful row *of one stratum* that stand in
-    the right order: where one stratum has more faithful rows, telling the strata apart is no merit.
+    With ``strata``, (n,), it is the share of correctly ordered pairs among the pairs of a faithful and an unfaithful row
+    *of the same stratum*. So a metric gains nothing by recognising a stratum that has more faithful rows.
 
     >>> auc([0, 0, 1], [0.1, 0.2, 0.3])
     1.0
@@ -114,16 +114,16 @@ def auc(
     parts = [_pairs(labels[codes == c], scores[codes == c], rows[:, codes == c]) for c in np.unique(codes)]
     in_order, pairs = np.sum(parts, axis=0) if parts else np.zeros((2, len(rows)))
     with np.errstate(invalid="ignore"):
-        found = in_order / pairs
-    return float(found[0]) if weights is None else found
+        result = in_order / pairs
+    return float(result[0]) if weights is None else result
 
 
 def _pairs(labels: Array, scores: Array, weights: Array) -> tuple[Array, Array]:
-    """Of each draw the pairs of a faithful and an unfaithful row in the right order, and all pairs, both (draws,)."""
+    """The number of correctly ordered pairs of a faithful and an unfaithful row, and of all such pairs, both (draws,)."""
     order = np.argsort(scores, kind="stable")
     _, tie = np.unique(scores[order], return_inverse=True)
     starts = np.flatnonzero(np.r_[True, np.diff(tie) > 0])
-    # By distinct score: how much of each class has it; ties count half.
+    # For each distinct score, the weight of the rows of each class that have it. A tie counts as half a correct pair.
     right, wrong = (np.add.reduceat(weights[:, order] * (labels[order] == k), starts, axis=1) for k in (1, 0))
     below = np.cumsum(wrong, axis=1) - wrong / 2
     return (right * below).sum(1), right.sum(1) * wrong.sum(1)
@@ -132,11 +132,11 @@ def _pairs(labels: Array, scores: Array, weights: Array) -> tuple[Array, Array]:
 def tuned_threshold(scores: Sequence[float], labels: Sequence[int], weights: Array | None = None) -> float | Array:
     """The threshold t with the best balanced accuracy of ``score > t``, among 500 percentiles of the scores.
 
-    AggreFact's and FENICE's search: percentiles 0, 0.2, ... 99.8 of all scores, ties keep the highest t. In a draw with
-    one class only there is no best one: NaN.
+    This is AggreFact's and FENICE's search: percentiles 0, 0.2, ... 99.8 of all scores, and the highest t if several are
+    best. It is NaN in a draw with only one class.
 
     Raises:
-        ValueError: not both labels are there.
+        ValueError: there are not both labels.
 
     >>> tuned_threshold([0.1, 0.2, 0.8, 0.9], [0, 0, 1, 1]) > 0.2
     True
@@ -150,7 +150,7 @@ def tuned_threshold(scores: Sequence[float], labels: Sequence[int], weights: Arr
             f"{int((labels == 0).sum())} unfaithful ones: give more validation rows"
         )
     candidates = np.percentile(scores, GRID)
-    # Those between the same two scores cut alike: the highest of them stands for all.
+    # Candidates between the same two scores predict the same; keep only the highest of them.
     cuts = np.searchsorted(np.sort(scores), candidates, side="right")
     candidates = candidates[np.diff(cuts, append=-1) != 0]
     above = scores[:, None] > candidates
@@ -160,17 +160,17 @@ def tuned_threshold(scores: Sequence[float], labels: Sequence[int], weights: Arr
             (rows[:, labels == k] @ (above[labels == k] == k)) / rows[:, labels == k].sum(axis=1, keepdims=True)
             for k in (1, 0)
         ]
-    accuracy = np.round(sum(recalls) / 2, 12)  # so that equal rates tie, whatever their rounding
+    accuracy = np.round(sum(recalls) / 2, 12)  # so that equal rates tie despite rounding errors
     best = candidates[len(candidates) - 1 - accuracy[:, ::-1].argmax(axis=1)]
-    found = np.where(np.isnan(accuracy[:, 0]), np.nan, best)
-    return float(found[0]) if weights is None else found
+    result = np.where(np.isnan(accuracy[:, 0]), np.nan, best)
+    return float(result[0]) if weights is None else result
 
 
 def midpoint_threshold(scores: Sequence[float], labels: Sequence[int]) -> float:
     """Theta, the midpoint of the two classes' mean scores (Factored Verification section 2.3).
 
     Raises:
-        ValueError: not both labels are there.
+        ValueError: there are not both labels.
 
     >>> midpoint_threshold([0.1, 0.3, 0.6, 1.0], [0, 0, 1, 1])
     0.5
@@ -188,13 +188,13 @@ def tuned_accuracy(
     weights: Array | None = None,
     rule: Callable = tuned_threshold,
 ) -> float | Array:
-    """Balanced accuracy of the test rows, cut at the threshold that the validation rows give; tuned anew on every draw.
+    """Balanced accuracy of the test rows at the threshold tuned on the validation rows, tuned anew in every draw.
 
-    ``balanced_accuracy`` at a threshold that is held as it was tuned once is more certain than it is. A draw takes whole
-    documents of both parts together: one that stands in both (SummEval's do) is drawn as often in one as in the other.
+    With one fixed threshold, the interval of ``balanced_accuracy`` would be too narrow: it leaves out the uncertainty of
+    the threshold. A document with validation and test rows (as SummEval's have) is drawn equally often for both.
 
-    ``validation`` says which rows the threshold is tuned on; the others are the test. ``rule`` gives one threshold for
-    scores and labels, (n,), and with ``weights``, (draws, n), one for each draw, or one for all.
+    ``validation`` is whether a row is for tuning; the others are test rows. ``rule`` returns a threshold for scores and
+    labels, (n,). With ``weights``, (draws, n), it returns one threshold per draw, or one for all.
 
     >>> tuned_accuracy([1, 0, 1, 0], [0.7, 0.1, 0.9, 0.2], validation=[True, True, False, False])
     1.0
@@ -203,5 +203,5 @@ def tuned_accuracy(
     if weights is None:
         return balanced_accuracy(labels[~tuned], scores[~tuned] > rule(scores[tuned], labels[tuned]))
     thresholds = np.broadcast_to(rule(scores[tuned], labels[tuned], weights=weights[:, tuned]), len(weights))
-    found = balanced_accuracy(labels[~tuned], scores[~tuned] > thresholds[:, None], weights=weights[:, ~tuned])
-    return np.where(np.isnan(thresholds), np.nan, found)
+    result = balanced_accuracy(labels[~tuned], scores[~tuned] > thresholds[:, None], weights=weights[:, ~tuned])
+    return np.where(np.isnan(thresholds), np.nan, result)

@@ -1,4 +1,4 @@
-"""Plots that several notebooks draw: values with their intervals, beside what the papers published."""
+"""The plot that several notebooks draw: values with their intervals, beside the papers' published values."""
 
 import re
 import textwrap
@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from claimwise.analysis.results import COLOURS, PUBLISHED
 
-#: Inches: what a forge shows without zooming.
+#: Width in inches: a forge shows it without zooming.
 WIDTH = 8.5
 #: Corpora and origins as papers write them.
 _CORPORA = {
@@ -42,15 +42,15 @@ _CORPORA = {
     "summedits_sales_call": "SummEdits sales calls",
     "summedits_sales_email": "SummEdits sales emails",
 }
-#: Characters that the titles of panels side by side have room for, all in all.
-_TITLES = 60
+#: Characters that fit on one line in the titles of all panels together.
+_TITLE_WIDTH = 60
 
 
 def long_form(table: pd.DataFrame, measures: Mapping[str, str]) -> pd.DataFrame:
-    """One row a dot of ``interval_plot``, from a table with one row a method and columns ``x, x_low, x_high``.
+    """A table for ``interval_plot``, with one row per dot, from one that has columns ``x, x_low, x_high`` per measure x.
 
-    The table stands in it once for each x of ``measures``, which has the names for the figure, with ``measure, value,
-    low, high``.
+    ``measures`` maps each x to its name in the figure. For each x the result repeats all rows of the table, with the
+    columns ``measure, value, low, high``.
 
     >>> rows = pd.DataFrame({"system": ["a"], "f1": [0.5], "f1_low": [0.4], "f1_high": [0.6]})
     >>> long_form(rows, {"f1": "F1"})[["system", "measure", "value", "low", "high"]].values.tolist()
@@ -69,7 +69,7 @@ def in_words(label: str) -> str:
     >>> in_words("aggrefact_ftsota\\ncnndm"), in_words("support: wice_subclaims"), in_words("sample")
     ('AggreFact FtSota\\nCNN/DM', 'support: WiCE sub-claims', 'sample')
     """
-    return re.sub(r"\w+", lambda found: _CORPORA.get(found[0], found[0]), str(label))
+    return re.sub(r"\w+", lambda word: _CORPORA.get(word[0], word[0]), str(label))
 
 
 def interval_plot(
@@ -87,25 +87,25 @@ def interval_plot(
     title: str = "",
     colours: Mapping[str, Any] | None = None,
 ) -> Figure:
-    """Values as dots with their intervals on horizontal lines, panels side by side, published values as grey diamonds.
+    """A figure of values as dots with intervals on horizontal lines, panels side by side, published values as diamonds.
 
-    The table has one row a dot; lines and panels stand in its order. ``row`` (method, prompt, system), ``panel``,
-    ``hue`` (tells the dots of one line apart), ``value``, ``low``, ``high`` and ``published`` (NaN where there is
-    none) are names of its columns. ``chance`` is where a value without information lies, and ``colours`` are those of
-    lines whose names are no methods of ``results.COLOURS``. Corpora are shown by the names that papers give them.
+    The table has one row per dot; lines and panels are in its order. ``row`` (method, prompt, system), ``panel``, ``hue``
+    (the colours of the dots on one line), ``value``, ``low``, ``high`` and ``published`` (may be NaN) are names of its
+    columns. ``chance`` is the value of a metric without information. ``colours`` adds the colours of lines to
+    ``results.COLOURS``. Corpora have the names that papers give them.
     """
     table = table.assign(_panel=table[panel] if panel else "")
     panels, rows = list(dict.fromkeys(table["_panel"])), list(dict.fromkeys(table[row]))
     hues = list(dict.fromkeys(table[hue])) if hue else []
     shades = dict(zip(hues, sns.color_palette("colorblind", len(hues)), strict=True))
-    named = {**COLOURS, **(colours or {})}
+    colours = {**COLOURS, **(colours or {})}
     height = len(rows) * max(1, len(hues) * 0.6)
     figure, axes = plt.subplots(
         1, max(1, len(panels)), figsize=(WIDTH, 0.36 * height + 1.7), sharey=True, sharex=True, squeeze=False
     )
     for axis, name in zip(axes[0], panels, strict=False):
         for entry in table[table["_panel"] == name].to_dict("records"):
-            colour = shades[entry[hue]] if hue else named.get(entry[row], "C0")
+            colour = shades[entry[hue]] if hue else colours.get(entry[row], "C0")
             y = rows.index(entry[row]) + ((hues.index(entry[hue]) - (len(hues) - 1) / 2) * 0.2 if hue else 0)
             axis.hlines(y, entry[low], entry[high], color=colour, linewidth=2, alpha=0.7)
             axis.plot(entry[value], y, "o", color=colour, label=entry[hue] if hue else None, zorder=3)
@@ -113,7 +113,7 @@ def interval_plot(
                 axis.plot(entry[published], y, "D", color=PUBLISHED, markersize=5, label="published", zorder=2)
         if chance is not None:
             axis.axvline(chance, color="0.6", linestyle="--", linewidth=1)
-        lines = (textwrap.fill(line, _TITLES // len(panels)) for line in in_words(name).split("\n"))
+        lines = (textwrap.fill(line, _TITLE_WIDTH // len(panels)) for line in in_words(name).split("\n"))
         axis.set_title("\n".join(lines))
         axis.set_yticks(range(len(rows)), map(in_words, rows))
         axis.set_ylim(len(rows) - 0.5, -0.5)
@@ -125,9 +125,10 @@ def interval_plot(
 
 
 def legend(figure: Figure) -> None:
-    """One legend below all panels, each name once; none where nothing has a name, or only one thing has."""
-    found = {
+    """Add one legend below all panels, with each name once. A single name needs none, unless it is "published"."""
+    handles = {
         label: handle for axis in figure.axes for handle, label in zip(*axis.get_legend_handles_labels(), strict=True)
     }
-    if len(found) > 1 or "published" in found:
-        figure.legend(found.values(), found.keys(), loc="upper center", bbox_to_anchor=(0.5, 0), ncol=4, frameon=False)
+    if len(handles) > 1 or "published" in handles:
+        place = {"loc": "upper center", "bbox_to_anchor": (0.5, 0)}
+        figure.legend(handles.values(), handles.keys(), **place, ncol=4, frameon=False)

@@ -1,4 +1,4 @@
-"""The papers' own numbers, typed from their tables into ``data/published``, to stand beside ours."""
+"""The papers' own numbers, typed from their tables into ``data/published``, to compare with ours."""
 
 import pandas as pd
 
@@ -6,7 +6,7 @@ from claimwise import paths
 
 
 def published_table(paper: str, number: str) -> pd.DataFrame:
-    """Rows of a numbered table of ``acueval``, ``factored_verification`` or ``fenice``.
+    """The rows of a numbered table of ``acueval``, ``factored_verification`` or ``fenice``.
 
     Returns:
         Columns ``corpus, origin, row, measure, value, plus_minus``.
@@ -16,13 +16,13 @@ def published_table(paper: str, number: str) -> pd.DataFrame:
 
 
 def printed(rows: pd.DataFrame, *across: str, digits: int | None = None) -> pd.DataFrame:
-    """A published table as it is printed: its rows down, and across what columns say, with commas between them.
+    """A published table in the layout of the paper.
 
-    ``across`` names columns of a ``published_table``, such as ``origin`` and ``measure``. With ``digits``, the decimals
-    that the paper prints, the values are texts, with their ± where they have one.
+    ``across`` names columns of a ``published_table``, such as ``origin`` and ``measure``, whose values become the headings
+    of columns. With ``digits``, the number of decimals that the paper prints, the cells are texts, with their ± if any.
 
     Returns:
-        ``row`` and a column for each of their combinations, in the order of the paper.
+        ``row`` and a column for each combination of the values of ``across``, joined by commas, in the paper's order.
 
     >>> rows = pd.DataFrame({"row": ["b", "b", "a"], "measure": ["hem", "words", "hem"], "value": [0.9, 81.0, 0.8]})
     >>> printed(rows, "measure").fillna(0).to_dict("list")

@@ -1,4 +1,4 @@
-"""What every notebook says besides its results: what was run, on what, and whether the model had learned from it."""
+"""What every notebook shows besides its results: the model, the data, and whether the model learned from these data."""
 
 from collections.abc import Iterable, Mapping
 from functools import cache
@@ -12,7 +12,7 @@ from IPython.display import HTML
 from claimwise.analysis.tables import show
 
 _AGGREFACT = ("aggrefact", "summac_", "frank")
-#: What learned to verify here (``training``), and how the names of the corpora start that it left out.
+#: The models that were trained here (``training``), with the first letters of the names of corpora that were left out.
 LEFT_OUT = {
     "embedded": (),
     "embedded-zero-shot": _AGGREFACT,
@@ -24,13 +24,13 @@ LEFT_OUT = {
 
 @cache
 def _about() -> dict[str, dict[str, str]]:
-    """What ``datasets.yaml`` says of each corpus."""
+    """The entry of each corpus in ``datasets.yaml``."""
     text = (resources.files("claimwise.corpora") / "datasets.yaml").read_text(encoding="utf-8")
     return {name: about for dataset in yaml.safe_load(text).values() for name, about in dataset["corpora"].items()}
 
 
 def learned_from(corpus: str, model: Mapping[str, Any]) -> str:
-    """What of a corpus a model (an entry of ``models`` in params.yaml) has learned from; empty where nothing is known.
+    """The part of a corpus that a model (an entry of ``models`` in params.yaml) learned from; empty if none is known.
 
     >>> learned_from("wice", {"kind": "embedded"}), learned_from("qags", {"kind": "embedded"})
     ('verifier: the dev part', '')
@@ -46,11 +46,11 @@ def learned_from(corpus: str, model: Mapping[str, Any]) -> str:
 
 
 def what_was_run(data: str, model: str, entry: Mapping[str, Any], corpora: Iterable[str], **facts: Any) -> HTML:
-    """Two tables: model, corpora's collection and a notebook's own facts; and every corpus, with what of it was learned from.
+    """Two tables: what was run (data, model, the notebook's own facts), and each corpus with what the model learned from it.
 
-    Where the model learned from a corpus its results are supervised, unlike those of the papers' prompted models.
+    If the model learned from a corpus, its results there are supervised, unlike those of the papers' prompted models.
 
-    ``model`` is the key of the model in params.yaml, ``entry`` its entry there; ``facts`` (prompts, numbers of rows,
+    ``model`` is the key of the model in params.yaml, and ``entry`` its entry there. ``facts`` (prompts, numbers of rows,
     draws) are texts, numbers, lists or mappings.
     """
     rows = {"data": data, "model": f"{model} ({_line(entry)})"}
@@ -69,6 +69,7 @@ def what_was_run(data: str, model: str, entry: Mapping[str, Any], corpora: Itera
 
 
 def _line(value: Any) -> str:
+    """A value as one line of text."""
     if isinstance(value, Mapping):
         return "; ".join(f"{key}: {_line(item)}" for key, item in value.items())
     return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)

@@ -1,4 +1,4 @@
-"""Where a notebook's tables and figures go, and how they are written: the same result gives the same bytes."""
+"""Write a notebook's tables and figures: the same result gives the same bytes."""
 
 import json
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from claimwise import paths
 from claimwise.schema import quoting
 
-#: Names of methods in figures and tables, for readers who do not know our ids.
+#: Names of methods in figures and tables, by the metrics' ids in params.yaml.
 METHODS = {
     "acueval": "ACUEval",
     "factored": "Factored Verification",
@@ -24,10 +24,10 @@ METHODS = {
     "word-overlap": "word overlap",
     "fenice-student": "FENICE (SmolLM2's claims)",
 }
-#: One colour a method in all figures, from a palette that colour-blind readers can tell apart.
+#: The colour of each method in all figures, from a palette for colour-blind readers.
 COLOURS = dict(zip(METHODS.values(), sns.color_palette("colorblind"), strict=False)) | {"word overlap": "black"}
 COLOURS[METHODS["fenice-student"]] = COLOURS[METHODS["fenice-t5"]]
-# By language models beside the embedded one: entries of `metrics` with a `model` of their own, in the method's colour.
+# Metrics with a language model of their own (`model` in their entry of params.yaml) have the colour of their method.
 _LANGUAGE_MODELS = {
     "qwen": "Qwen 1.5B",
     "qwen-0-5b": "Qwen 0.5B",
@@ -38,7 +38,7 @@ _LANGUAGE_MODELS = {
     "claimwise-ensemble": "claimwise 1.5B + embedded",
     "claimwise-ensemble-zero-shot": "zero-shot 1.5B + embedded",
 }
-_ASKED = {
+_LANGUAGE_METHODS = {
     "acueval": "ACUEval",
     "sentences": "sentences",
     "holistic": "whole summary",
@@ -51,17 +51,17 @@ _ASKED = {
     "weakest": "weakest sentence",
 }
 _WEAKEST = {"weakest sentence": sns.color_palette("colorblind")[-1]}
-for _name, _method in _ASKED.items():
+for _name, _method in _LANGUAGE_METHODS.items():
     for _entry, _model in _LANGUAGE_MODELS.items():
         METHODS[f"{_name}-{_entry}"] = f"{_method}, {_model}"
-        # What has no colour of its own is asked about the whole summary.
+        # Methods without a colour of their own judge the whole summary.
         COLOURS[f"{_method}, {_model}"] = (COLOURS | _WEAKEST).get(_method, COLOURS["whole summary"])
-#: Of numbers that the papers published.
+#: The colour of the papers' published numbers.
 PUBLISHED = "0.45"
 
 
 def set_style() -> None:
-    """The look of all figures; called once at the top of a notebook."""
+    """Set the look of all figures; a notebook calls it once, at its top."""
     sns.set_theme(style="whitegrid", context="notebook", palette="colorblind")
     mpl.rcParams.update({"figure.dpi": 110, "savefig.dpi": 150, "axes.titlelocation": "left", "text.parse_math": False})
 
@@ -82,22 +82,22 @@ class Results:
         return table
 
     def figure(self, figure: Figure, name: str) -> Figure:
-        """Write a PNG without date or version in it and return the figure, for the notebook to show."""
+        """Write a figure as PNG, without date or version in the file, and return it for the notebook to show."""
         figure.savefig(self._figures / f"{paths.plain(name)}.png", bbox_inches="tight", metadata={"Software": None})
         plt.close(figure)
         return figure
 
     def metrics(self, values: Mapping[str, float | None]) -> None:
-        """Write headline numbers as json, for ``dvc exp show``, which has a column for each; NaN becomes null.
+        """Write headline numbers, by names in words, as json for ``dvc exp show``; NaN becomes null.
 
-        They stand by their names in words, six at most; all else is in tables.
+        Write at most six, because ``dvc exp show`` has a column for each; other numbers belong in tables.
         """
         text = json.dumps({name: _plain(value) for name, value in values.items()}, indent=2, ensure_ascii=False)
         self._tables.with_suffix(".json").write_text(text + "\n", encoding="utf-8")
 
 
 def _plain(value: float | None) -> float | None:
-    """A number as json has it, with six significant digits."""
+    """A number for json, with six significant digits."""
     if isinstance(value, float | np.floating):
         return None if np.isnan(value) else float(f"{value:.6g}")
     return int(value) if isinstance(value, np.integer) else value

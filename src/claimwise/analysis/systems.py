@@ -1,4 +1,4 @@
-"""Which replies of systems are compared: answers, of the documents that all of them summarised."""
+"""Choose the summaries on which systems are compared: those of documents that all of them summarised."""
 
 from collections.abc import Collection
 
@@ -7,12 +7,12 @@ import pandas as pd
 from claimwise import text
 from claimwise.prompts.texts import is_refusal
 
-#: A reply of fewer words than this is no answer.
+#: A reply with fewer words than this is no answer.
 FEWEST_WORDS = 5
 
 
 def answered(summary: str) -> bool:
-    """Whether a reply is a summary at all, the leaderboard's answer rate.
+    """Whether a reply is a summary at all; the leaderboard's answer rate counts these.
 
     >>> answered("I am unable to summarize this text."), answered("The council voted to close two schools.")
     (False, True)
@@ -21,7 +21,7 @@ def answered(summary: str) -> bool:
 
 
 def of_all_systems(examples: pd.DataFrame) -> pd.DataFrame:
-    """The rows of the documents that every system summarised: means over different documents are not comparable.
+    """The rows of the documents that every system summarised, since means over different documents are not comparable.
 
     >>> rows = pd.DataFrame({"document_id": ["x", "x", "y"], "system": ["a", "b", "a"]})
     >>> of_all_systems(rows)["document_id"].tolist()
@@ -32,7 +32,7 @@ def of_all_systems(examples: pd.DataFrame) -> pd.DataFrame:
 
 
 def of_first_documents(examples: pd.DataFrame, limit: int | None) -> pd.DataFrame:
-    """The rows of the first so many documents by id, of all if None, in the order of documents and systems.
+    """The rows of the first ``limit`` documents by id (None: all), sorted by document and system.
 
     >>> rows = pd.DataFrame({"document_id": ["y", "x", "x"], "system": ["a", "b", "a"]})
     >>> of_first_documents(rows, 1)["system"].tolist()
@@ -43,21 +43,23 @@ def of_first_documents(examples: pd.DataFrame, limit: int | None) -> pd.DataFram
 
 
 def summaries_of_systems(examples: pd.DataFrame, systems: Collection[str]) -> pd.DataFrame:
-    """The rows of the documents that all systems summarised; ``answered`` says which are summaries at all.
+    """The rows of the documents that all systems summarised, with a column ``answered``: whether each is a summary at all.
 
     Args:
-        examples: summaries.
-        systems: whose to keep; all, if empty.
+        examples: the summaries.
+        systems: the systems to keep; all if empty.
 
     Raises:
-        ValueError: there are no summaries by one of the systems.
+        ValueError: one of the systems has no summaries.
 
     >>> rows = pd.DataFrame({"document_id": ["x", "x"], "system": ["a", "b"], "summary": ["No.", "The two old schools will close."]})
     >>> summaries_of_systems(rows, [])["answered"].tolist()
     [False, True]
     """
-    if unknown := set(systems) - set(examples["system"]):
-        there = ", ".join(sorted(set(examples["system"])))
-        raise ValueError(f"no summaries by {', '.join(sorted(unknown))}; there are some by {there}")
+    available = set(examples["system"])
+    if unknown := set(systems) - available:
+        raise ValueError(
+            f"no summaries by {', '.join(sorted(unknown))}; there are some by {', '.join(sorted(available))}"
+        )
     examples = of_all_systems(examples[examples["system"].isin(systems)] if systems else examples)
     return examples.assign(answered=examples["summary"].map(answered))

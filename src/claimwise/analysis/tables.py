@@ -1,4 +1,4 @@
-"""Tables as a notebook shows them: escaped HTML that is the same bytes in every run."""
+"""Tables for notebooks, as HTML that is the same bytes in every run."""
 
 import re
 from functools import partial
@@ -8,21 +8,21 @@ import numpy as np
 import pandas as pd
 from IPython.display import HTML
 
-#: Names of columns that hold p-values: ``p`` or ``..._p``, also with what it is against and the name of a correction.
+#: Names of columns with p-values: ``p`` or ``..._p``, then perhaps ``_baseline``, then perhaps ``_holm`` (corrected).
 _P_VALUES = re.compile(r"(?:^|_)p(?:_baseline)?(?:_holm)?$")
 
 
 def show(table: pd.DataFrame, caption: str = "", digits: int | None = None) -> HTML:
-    """A table for a notebook: no index, escaped text, gaps as an en dash, a value and its interval in one column.
+    """A table for a notebook: no index, escaped text, missing values as an en dash, a value and its interval in one column.
 
-    ``x``, ``x_low`` and ``x_high`` become one column ``x (95 %)``; ``low`` and ``high`` belong to the column before them.
-    A column of p-values (``p``, ``step_p``, ``p_holm``, but not ``p_entail``) has three decimals or ``< .001``, never a zero.
-    Of a table without rows there is only the caption: a whole sentence as it is, else with "none in this run".
-    Plain HTML without the random ids of ``DataFrame.style``, so that a rerun gives the same bytes; ``$19 to $23`` is no
-    formula in it.
-
-    All numbers have so many ``digits`` after the point, for what must stand as it was printed. Without it each column has
-    as many as its largest number bears: one from 10 on, two above 1, else three.
+    - ``x``, ``x_low`` and ``x_high`` become one column ``x (95 %)``. ``low`` and ``high`` belong to the column before them.
+    - A column of p-values (``p``, ``step_p``, ``p_holm``, but not ``p_entail``) has three decimals or ``< .001``, never a
+      zero.
+    - Numbers have ``digits`` decimals, for a table that must look as it was printed. By default the decimals of a column
+      depend on its largest number: one from 10 on, two above 1, else three.
+    - A table without rows is shown as its caption only: unchanged if it is a sentence, else with "none in this run".
+    - The HTML has no random ids (as ``DataFrame.style`` has), so that a rerun gives the same bytes. It is not read for
+      formulas, as in ``$19 to $23``.
 
     >>> frame = pd.DataFrame({"auc": [0.7321, 0.5], "low": [0.7, None], "high": [0.76, None], "accuracy": [71.25, 9.5]})
     >>> import re
@@ -32,8 +32,8 @@ def show(table: pd.DataFrame, caption: str = "", digits: int | None = None) -> H
     ['<b>Errors: none in this run.</b>', '<b>None in this run.</b>']
     """
     if table.empty:
-        none = f"{caption}: none in this run." if caption else "None in this run."
-        return _html(_title(caption if caption.endswith(".") else none))
+        without_rows = f"{caption}: none in this run." if caption else "None in this run."
+        return _html(_title(caption if caption.endswith(".") else without_rows))
     table = table.reset_index(drop=True)
     numeric, columns = [], {}
     ends = {end for column in table for end in _ends(table, column) or ()}
@@ -46,8 +46,8 @@ def show(table: pd.DataFrame, caption: str = "", digits: int | None = None) -> H
         cells = table[name].map(write)
         if limits:
             low, high = (table[end].map(write) for end in limits)
-            known = table[limits[0]].notna() & table[name].notna()
-            cells = cells.where(~known, cells + " (" + low + " to " + high + ")")
+            has_interval = table[limits[0]].notna() & table[name].notna()
+            cells = cells.where(~has_interval, cells + " (" + low + " to " + high + ")")
         columns[f"{title} (95 %)" if limits else title] = cells
         numeric.append(pd.api.types.is_numeric_dtype(table[name]))
     shown = pd.DataFrame(columns, index=table.index)
@@ -61,7 +61,7 @@ def show(table: pd.DataFrame, caption: str = "", digits: int | None = None) -> H
 
 
 def _html(content: str) -> HTML:
-    """MathJax leaves these classes alone: version 3 the first, version 2 the second."""
+    """The content in a block that MathJax does not read: version 3 skips the first class, version 2 the second."""
     return HTML(f'<div class="mathjax_ignore tex2jax_ignore">{content}</div>')
 
 
@@ -70,16 +70,18 @@ def _title(caption: str) -> str:
 
 
 def _ends(table: pd.DataFrame, column: str) -> tuple[str, str] | None:
-    """The columns with the ends of a column's interval, if it has one."""
+    """The two columns with the ends of a column's interval, if it has one."""
     names = list(table.columns)
-    after = names[names.index(column) + 1 :][:2]
-    named = f"{column}_low", f"{column}_high"
-    return ("low", "high") if after == ["low", "high"] else named if set(named) <= set(names) else None
+    after = names.index(column) + 1
+    if names[after : after + 2] == ["low", "high"]:
+        return "low", "high"
+    ends = f"{column}_low", f"{column}_high"
+    return ends if set(ends) <= set(names) else None
 
 
 def _decimals(column: pd.Series) -> int:
-    """How many decimals the largest number of a column bears."""
-    sizes = [abs(v) for v in column if isinstance(v, float | np.floating) and np.isfinite(v)]
+    """How many decimals a column needs, by its largest number."""
+    sizes = [abs(value) for value in column if isinstance(value, float | np.floating) and np.isfinite(value)]
     largest = max(sizes, default=0)
     return 1 if largest >= 10 else 2 if largest > 1 else 3
 
@@ -98,7 +100,7 @@ def _p(value) -> str:
 
 
 def _cell(tag: str, content: str, right: bool) -> str:
-    """Numbers line up at the right and stay on one line; words stand at the left, and keep the lines of a model's list."""
+    """A cell: numbers are aligned right and stay on one line, texts are aligned left and keep their line breaks."""
     style = f"text-align:{'right' if right else 'left'}"
     if tag == "td":
         style += ";vertical-align:top;white-space:" + ("nowrap" if right else "pre-line")

@@ -50,10 +50,10 @@ LOADERS: dict[str, Loader] = {
 
 
 def load(name: str, files: Registry | None = None, loaders: Mapping[str, Loader] = LOADERS) -> Corpus:
-    """Load one of the loaders' corpora by name, its files from the registry or else from ``Registry.from_environment``.
+    """Load a corpus by name. Its files come from ``files``, by default from ``Registry.from_environment()``.
 
     Raises:
-        CorpusError: no corpus has this name; for what else see ``Registry.fetch``.
+        CorpusError: no corpus has this name. For other errors see ``Registry.fetch``.
     """
     rows = Rows(name)
     loader(name, loaders)(rows, files or Registry.from_environment())
@@ -61,10 +61,10 @@ def load(name: str, files: Registry | None = None, loaders: Mapping[str, Loader]
 
 
 def loader(name: str, loaders: Mapping[str, Loader] = LOADERS) -> Loader:
-    """What loads the corpus of that name; nothing is read yet.
+    """The function that loads the corpus of this name; nothing is read yet.
 
     Raises:
-        CorpusError: no corpus has this name; the message has the nearest and all of them.
+        CorpusError: no corpus has this name; the message has the nearest name and all names.
 
     >>> loader("sampel")
     Traceback (most recent call last):

@@ -1,6 +1,6 @@
-"""AggreFact (Tang et al. 2023), two of its groups with FENICE's T5 claims and scores, and FRANK, whose texts it has.
+"""AggreFact (Tang et al. 2023): two of its groups with FENICE's T5 claims and scores; and FRANK, with texts from it.
 
-FtSota is BART, Pegasus and T5; EXF are early Transformers (BertSum, GPT-2 and others).
+The systems of FtSota are BART, Pegasus and T5; those of EXF are early Transformers (BertSum, GPT-2 and others).
 """
 
 from collections.abc import Iterator
@@ -12,9 +12,9 @@ from claimwise.corpora.registry import Registry
 
 
 def _entries(files: Registry, infix: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Split and entry of each summary; ``infix`` names the group, ``*`` is both."""
-    for cut, split in (("val", "validation"), ("test", "test")):
-        for path in files.paths("aggrefact", f"outputs/*-{cut}-{infix}-*"):
+    """Yield split and entry of each summary; ``infix`` names the group, ``*`` is both."""
+    for part, split in (("val", "validation"), ("test", "test")):
+        for path in files.paths("aggrefact", f"outputs/*-{part}-{infix}-*"):
             for entry in files.read_jsonl("aggrefact", path):
                 yield split, entry
 
@@ -22,9 +22,9 @@ def _entries(files: Registry, infix: str) -> Iterator[tuple[str, dict[str, Any]]
 def _aggrefact(rows: Rows, files: Registry, infix: str) -> None:
     """AggreFact, read from FENICE's outputs for one group.
 
-    Kept as published: five summaries that two systems wrote word for word stand twice (one pair of EXF even in both
-    splits), and four articles of EXF have fewer than 20 words. Validation and test share articles: group by
-    ``document_id`` where that matters.
+    Data are kept as published. Five summaries occur twice, because two systems wrote the same words (one pair of EXF is
+    even in both splits). Four articles of EXF have fewer than 20 words. Validation and test share articles: group by
+    ``document_id`` if that matters.
     """
     for split, entry in _entries(files, infix):
         example = rows.example(
@@ -46,8 +46,8 @@ def _aggrefact(rows: Rows, files: Registry, infix: str) -> None:
 ftsota = partial(_aggrefact, infix="sota")
 exf = partial(_aggrefact, infix="exform")
 
-#: The types by their columns: of predicate (the file's RelE is the paper's PredE), entity, circumstance, coreference,
-#: link of two statements, out of the article, grammar; and others.
+#: The types of error by column: predicate (the file's RelE is the paper's PredE), entity, circumstance, coreference, link
+#: of two statements, not in the article, grammar, other.
 TYPES = {
     "RelE": "PredE",
     "EntE": "EntE",
@@ -59,10 +59,10 @@ TYPES = {
     "Other": "OtherE",
 }
 
-#: The type of a summary whose annotators agree that it is wrong, but not on how: the file marks it with all eight.
+#: The type if annotators agree that a summary is wrong but not on the type of error; the file has all eight types then.
 UNAGREED = "no agreed type"
 
-#: Metrics whose scores are published with it, by their columns; higher is more faithful.
+#: Metrics whose scores are published with FRANK, by column; higher is more faithful.
 METRICS = {
     "FactCC": "FactCC",
     "Dep Entail": "DAE",
@@ -72,22 +72,22 @@ METRICS = {
     "Rouge L": "ROUGE-L",
 }
 
-#: AggreFact's names of FRANK's systems, where they differ.
+#: AggreFact's names of FRANK's systems, if they differ.
 SYSTEMS = {"bart": "BART", "bert_sum": "BertSum"}
 
-#: Of AggreFact the parts that hold these summaries: XSumFaith's are those that FRANK annotated again.
+#: The parts of AggreFact that contain FRANK's summaries. FRANK annotated those of XSumFaith again.
 _PARTS = ("FRANK", "XSumFaith")
 
 
 def frank(rows: Rows, files: Registry) -> None:
-    """FRANK (Pagnoni et al. 2021): summaries with the types of their errors, and what older metrics gave them.
+    """FRANK (Pagnoni et al. 2021): summaries with their types of error and the scores of older metrics.
 
-    Those of which AggreFact's files have the text, joined by the article's id and the system.
+    Only summaries whose text is in AggreFact's files, joined by the article's id and the system.
 
-    Label 1: FRANK's factuality is 1, no sentence has an error by a majority of three annotators. An unfaithful
-    summary's types of error, each in at least one of its sentences, are the ``error`` of its one gold claim, the whole
-    summary, joined by commas; all eight at once are ``UNAGREED``. ``split`` is AggreFact's: a model that learned from
-    AggreFact's validation part has seen the validation part here, whatever FRANK's own division says.
+    The label is 1 if FRANK's factuality is 1: a majority of three annotators finds no error in any sentence. The one gold
+    claim is the whole summary. Its ``error`` has the types of error of an unfaithful summary, each in at least one
+    sentence, joined by commas; all eight at once are ``UNAGREED``. ``split`` is AggreFact's, not FRANK's, because models
+    that learned from AggreFact's validation part have seen these summaries.
     """
     texts = {}
     for split, text in _entries(files, "*"):

@@ -1,4 +1,4 @@
-"""What a corpus is: its tables, how a loader fills them, and how they are kept on disk. Text is kept as published."""
+"""A corpus: its tables, how a loader fills them, and their files on disk. Texts are kept as published."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from claimwise.errors import ClaimwiseError
 
 #: The tables of a corpus, in the order in which they are written.
 TABLES = ("examples", "gold_claims", "preferences", "recorded_claims", "scores")
-#: Tables that few corpora have: there is a file only where there are rows.
+#: Tables that few corpora have: without rows they have no file.
 RARE = ("recorded_replies", "spans", "gold_evidence")
 
 _ARROW = {"float64": pa.float64(), "int64": pa.int64()}
@@ -32,13 +32,13 @@ class CorpusError(ClaimwiseError):
 
 @dataclass(frozen=True)
 class Corpus:
-    """A corpus as validated tables (columns in ``claimwise.schema``); a table it lacks is empty.
+    """A corpus as validated tables (columns in ``claimwise.schema``); a table that it does not have is empty.
 
-    A summary without ``spans`` has no error, or none whose place is known: its label says which.
+    A summary without ``spans`` has no error, or an error whose place is not marked; see its label.
 
     Attributes:
-        notes: what the loader left out or changed, counted, e.g. ``{"three-way ties left out": 19}``.
-        questions: for corpora that answer questions: the question of each example.
+        notes: counts of what the loader left out or changed, e.g. ``{"three-way ties left out": 19}``.
+        questions: the question of each example, if the summaries answer questions.
     """
 
     examples: pd.DataFrame
@@ -55,10 +55,10 @@ class Corpus:
     def first(
         self, documents: int | None, of_split: Mapping[str, int | None] | None = None, learned: Collection[str] = ()
     ) -> Corpus:
-        """The corpus with so many documents only, in the order of their ids; None keeps all.
+        """The corpus with only the first so many documents, by id; None keeps all.
 
-        ``of_split`` is the same of each origin's rows of a split, without the documents whose ids are among ``learned``.
-        Claims, preferences and all other rows about the examples that are left out go, too.
+        ``of_split`` is a number of documents per split, for each origin of it; documents with ids in ``learned`` are not
+        taken then. Rows of other tables about examples that are left out are left out, too.
         """
         examples = self.examples
         if documents is not None:
@@ -67,7 +67,7 @@ class Corpus:
         for name, count in (of_split or {}).items():
             split = examples["split"] == name
             ids = examples[split & ~examples["document_id"].isin(learned)].groupby("origin")["document_id"].unique()
-            kept = [document for some in ids for document in sorted(some)[:count]]
+            kept = [document for origin_ids in ids for document in sorted(origin_ids)[:count]]
             examples = examples[~split | examples["document_id"].isin(kept)]
         tables = {"examples": examples.reset_index(drop=True)}
         for name in (*TABLES[1:], *RARE):
@@ -78,7 +78,7 @@ class Corpus:
 
 
 class Rows:
-    """Collects a corpus's rows while a loader reads its files; ``notes`` and ``questions`` the loader writes itself.
+    """Collects a corpus's rows while a loader reads its files. The loader writes ``notes`` and ``questions`` directly.
 
     >>> rows = Rows("toy")
     >>> first = rows.example("doc1", "lead", document="It rained.", summary="It rained.", label=1)
@@ -107,11 +107,11 @@ class Rows:
         label: float = math.nan,
         document_key: str | None = None,
     ) -> str:
-        """Add an example and return its id, the corpus's name and the key's parts joined by colons.
+        """Add an example and return its id: the corpus's name and the parts of the key, joined by colons.
 
-        The key makes the id unique in the corpus; its last part is the system, if none is given. For the other fields see
-        ``schema.SCHEMAS``: the origin is the corpus, if none is given, and ``document_key`` is what to group by, where
-        ``document`` is not the source that examples share.
+        The key makes the id unique in the corpus. The default system is the last part of the key, the default origin is
+        the corpus. ``document_id`` is computed from ``document_key`` if given, for examples that share a source which is
+        not their ``document``. For the other fields see ``schema.SCHEMAS``.
         """
         example_id = ":".join([self.name, *map(str, key)])
         self._add(
@@ -132,7 +132,7 @@ class Rows:
         self._rows[table].append(row)
 
     def gold(self, example_id: str, claims: Iterable[Mapping[str, Any]]) -> None:
-        """Add claims that people wrote or labelled: mappings of claim, label, error, passage and extra."""
+        """Add claims that people wrote or labelled: mappings with claim, label, error, passage and extra."""
         for index, claim in enumerate(claims):
             self._add("gold_claims", example_id=example_id, claim_index=index, **claim)
 
@@ -142,7 +142,7 @@ class Rows:
             self._add("recorded_claims", example_id=example_id, decomposer=decomposer, claim_index=index, claim=claim)
 
     def replied(self, example_id: str, model: str, template: str, prompt: str, reply: str) -> None:
-        """Add a language model's reply; ``prompt`` names the prompt whose parser reads replies to this template."""
+        """Add a language model's reply. ``prompt`` is our prompt whose parser reads replies to this ``template``."""
         self._add("recorded_replies", example_id=example_id, model=model, template=template, prompt=prompt, reply=reply)
 
     def marked(self, example_id: str, spans: Iterable[tuple[int, int]]) -> None:
@@ -151,17 +151,17 @@ class Rows:
             self._add("spans", example_id=example_id, start=start, end=end)
 
     def evidence(self, example_id: str, alternatives: Iterable[Iterable[tuple[int, int]]]) -> None:
-        """Add the characters (start, end) of the document's sentences that people chose, a set of them an alternative."""
+        """Add the characters (start, end) of the document's sentences that people chose: for each alternative, a set."""
         for number, sentences in enumerate(alternatives):
             for start, end in sentences:
                 self._add("gold_evidence", example_id=example_id, alternative=number, start=start, end=end)
 
     def prefer(self, first_id: str, second_id: str, rater: str, preferred: str) -> None:
-        """Add a judgement: ``preferred`` is first, second or equal."""
+        """Add a person's preference: ``preferred`` is first, second or equal."""
         self._add("preferences", first_id=first_id, second_id=second_id, rater=rater, preferred=preferred)
 
     def score(self, example_id: str, metric: str, score: float, reason: str | None = None) -> None:
-        """Add a published score. How many claims are behind it is not published: both counts are 0."""
+        """Add a published score. Its number of claims is not published, so both counts are 0."""
         self._add("scores", example_id=example_id, metric=metric, score=score, reason=reason, n_claims=0, n_unparsed=0)
 
     def corpus(self) -> Corpus:
@@ -176,17 +176,17 @@ class Rows:
         return Corpus(**tables, notes=dict(self.notes), questions=dict(self.questions))
 
 
-#: What reads a corpus's files into its rows.
+#: A function that reads a corpus's files into its rows.
 Loader = Callable[[Rows, Registry], None]
 
 
 def _validated(table: pd.DataFrame, name: str, source: str) -> pd.DataFrame:
-    """A table with all of a schema's columns, optional ones too."""
+    """A validated table with all of a schema's columns, also the optional ones."""
     return schema.validate(table.reindex(columns=list(schema.SCHEMAS[name].columns)), name, source)
 
 
 def write(corpus: Corpus, folder: str | Path) -> None:
-    """Write a corpus's tables as parquet files and its notes as ``about.json``; equal content, equal bytes."""
+    """Write a corpus's tables as parquet files and its notes as ``about.json``. Equal content gives equal bytes."""
     with paths.replaced(Path(folder)) as new:
         for name in (*TABLES, *RARE):
             if name in RARE and getattr(corpus, name).empty:
@@ -206,7 +206,7 @@ def read(folder: str | Path) -> Corpus:
     """Read what ``write`` wrote.
 
     Raises:
-        FileNotFoundError: a table's file is not there; the message says which command makes it.
+        FileNotFoundError: a table's file does not exist; the message says which command writes it.
         TableError: a table breaks its schema.
     """
     folder = Path(folder)

@@ -1,4 +1,4 @@
-"""Summaries of news and dialogues that people labelled, rated, compared or marked: one function a dataset."""
+"""Summaries of news and dialogues that people labelled, rated, compared or marked: one function per dataset."""
 
 import re
 from collections import Counter, defaultdict
@@ -19,12 +19,12 @@ from claimwise.schema import document_id
 def halueval(rows: Rows, files: Registry) -> None:
     """HaluEval, summarization (Li et al. 2023): a right and a hallucinated summary of each CNN/DM article.
 
-    KnowHalu's sample: 500 documents for testing and 100 for validation, two examples each.
+    This is KnowHalu's sample: 500 documents for testing and 100 for validation, two examples each.
     """
     for suffix, split in (("_val", "validation"), ("", "test")):
         path = f"data/summarization_sampled_data{suffix}.json"
         for index, entry in enumerate(files.read_jsonl("halueval", path)):
-            # As published, all right summaries end in a line break and no hallucinated one does: a label in the text.
+            # As published, right summaries end in a line break and hallucinated ones do not, which gives the label away.
             for system, label in (("right", 1), ("hallucinated", 0)):
                 rows.example(
                     split,
@@ -41,9 +41,9 @@ def halueval(rows: Rows, files: Registry) -> None:
 def qags(rows: Rows, files: Registry) -> None:
     """QAGS, CNN/DM part (Wang et al. 2020): summaries judged sentence by sentence by three workers.
 
-    Sentences are the gold claims, labelled by the majority of the votes. The summary, published as sentences, is
-    joined by spaces; it is faithful where all its sentences are. The paper has no splits: articles of even index are
-    validation here, the others test.
+    Sentences are the gold claims, labelled by the majority of the votes. The summary is its published sentences, joined
+    by spaces; it is faithful if all of them are. The paper has no splits: here articles with an even index are
+    validation, the others test.
     """
     for index, entry in enumerate(files.read_jsonl("qags", "data/mturk_cnndm.jsonl")):
         sentences = [
@@ -75,8 +75,8 @@ _ROSE_DECOMPOSERS = {
 def rose(rows: Rows, files: Registry) -> None:
     """ROSE (Liu et al. 2023): reference summaries with hand-written ACUs (gold claims without a label).
 
-    Besides, the claims of three published decomposers; which system's summary states which ACU (ACUEval Table 3) is
-    labelled on a model hub only, and not read here. A decomposer that made no claim of a reference has no row for it.
+    Also the claims of three published decomposers; one that made no claim from a reference has no row for it. Labels of
+    which system's summary states which ACU (ACUEval Table 3) are published elsewhere, on a model hub, and not read here.
     """
     parts = files.read_json("rose", "src/rose/rose_datasets.json.gz")
     for part in ("cnndm_test", "cnndm_validation", "xsum", "samsum"):
@@ -96,12 +96,12 @@ def rose(rows: Rows, files: Registry) -> None:
                 rows.recorded(example, decomposer, entry[column])
 
 
-#: The 16 systems in the order of the original file, document after document, whose even rows ACUEval takes as
-#: validation and whose odd rows as test: 16 being even, the halves share documents and hold disjoint systems.
+#: The 16 systems in the order of the original file, which repeats them for each document. ACUEval takes its even rows as
+#: validation and its odd rows as test. Because 16 is even, the halves share documents but no systems.
 _SUMMEVAL_ORDER = tuple("M11 M13 M1 M14 M15 M12 M5 M17 M20 M2 M0 M10 M9 M8 M23 M22".split())
 
-#: The prompts of LLM_summeval (Shen et al. 2023, sec. 3.1) whose replies are recorded, and ours that read them: reason
-#: then score, multiple choice, another wording of either, and stars.
+#: The prompts of LLM_summeval (Shen et al. 2023, sec. 3.1) whose replies are recorded, and our prompts that read them: a
+#: score after reasons, multiple choice, another wording of each, and stars.
 _TEMPLATES = {
     "rts": "recorded-judge-rating",
     "altrts": "recorded-judge-rating",
@@ -112,7 +112,7 @@ _TEMPLATES = {
 
 
 def summeval_label(ratings: list[int]) -> int | None:
-    """1 where the mode of the three consistency ratings is 5, else 0; None where all three differ.
+    """1 if the mode of the three consistency ratings is 5, else 0; None if all three differ.
 
     >>> summeval_label([5, 5, 2]), summeval_label([4, 4, 5]), summeval_label([3, 4, 5])
     (1, 0, None)
@@ -124,9 +124,9 @@ def summeval_label(ratings: list[int]) -> int | None:
 def summeval(rows: Rows, files: Registry) -> None:
     """SummEval (Fabbri et al. 2021), 12 of its 16 systems: the experts' label, and their mean rating (1-5) as a score.
 
-    Besides, what GPT-3.5, GPT-4 and Llama-2 chat models replied when asked for the summaries' consistency. Three-way
-    ties are left out and counted. ``split`` is ACUEval's (see ``_SUMMEVAL_ORDER``); for a split that keeps documents
-    together, group by ``document_id``.
+    Also the replies of GPT-3.5, GPT-4 and Llama-2 chat models when asked for the summaries' consistency. Three-way ties
+    are left out and counted. ``split`` is ACUEval's (see ``_SUMMEVAL_ORDER``); for a split that keeps documents together,
+    group by ``document_id``.
     """
     examples: dict[tuple[str, str], str] = {}
     for path in files.paths("summeval", "model_output_annotations/*"):
@@ -152,7 +152,7 @@ def summeval(rows: Rows, files: Registry) -> None:
 
 
 def _add_replies(rows: Rows, examples: dict[tuple[str, str], str], files: Registry, path: str) -> None:
-    """Replies of one model to one prompt about one system's summaries: ``MODEL/eval_SYSTEM_.../consistency_PROMPT.txt``."""
+    """Add one model's replies to one prompt about one system: ``MODEL/eval_SYSTEM_.../consistency_PROMPT.txt``."""
     _, model, folder, name = PurePosixPath(path).parts
     system, template = folder.split("_")[1], name.removeprefix("consistency_").removesuffix(".txt")
     replies: dict[str, str] = {}
@@ -161,7 +161,7 @@ def _add_replies(rows: Rows, examples: dict[tuple[str, str], str], files: Regist
             rows.notes["replies that a repetition changed (the last one kept)"] += 1
         replies[entry["id"]] = entry["resp"]
     for key, reply in replies.items():
-        if (system, key) in examples:  # three-way ties are no examples
+        if (system, key) in examples:  # three-way ties are left out
             rows.replied(examples[system, key], model, template, _TEMPLATES[template], reply)
 
 
@@ -169,9 +169,9 @@ _GPT = "text-davinci-002"
 
 
 def llmsummeval_pairwise(rows: Rows, files: Registry) -> None:
-    """LLMSummEval (Zhang et al. 2024): a writer's summary (first) and text-davinci-002's, as raters preferred.
+    """LLMSummEval (Zhang et al. 2024): raters' preferences between a writer's summary (first) and text-davinci-002's.
 
-    Article, writer and rater ids are shortened to their first eight characters, which tell them apart.
+    Article, writer and rater ids are shortened to their first eight characters, which are still unique.
     """
     ids: dict[tuple[str, str], str] = {}
     for entry in files.read_json("llmsummeval", "pairwise_evaluation_results.json"):
@@ -180,9 +180,9 @@ def llmsummeval_pairwise(rows: Rows, files: Registry) -> None:
             ("writer", f"writer-{entry['writer_id'][:8]}", entry["writer_summary"]),
             (_GPT, _GPT, entry[f"{_GPT}_summary"]),
         ):
-            known = (entry["article_id"], key)
-            if known not in ids:
-                ids[known] = rows.example(
+            written = (entry["article_id"], key)
+            if written not in ids:
+                ids[written] = rows.example(
                     entry["article_id"][:8],
                     key,
                     document=entry["article_text"],
@@ -190,16 +190,16 @@ def llmsummeval_pairwise(rows: Rows, files: Registry) -> None:
                     system=system,
                     origin="news",
                 )
-            pair.append(ids[known])
+            pair.append(ids[written])
         preferred = {"True": "first", "False": "second"}.get(str(entry["overall_writer_better"]), "equal")
         rows.prefer(pair[0], pair[1], entry["evaluator_id"][:8], preferred)
 
 
 def llmsummeval(rows: Rows, files: Registry) -> None:
-    """LLMSummEval's summaries by 19 systems with binary faithfulness votes: the label is the majority's.
+    """LLMSummEval's summaries by 19 systems with binary faithfulness votes; the label is that of the majority.
 
-    Ties have no label and are counted. ``split`` is ACUEval's, by the parity of a summary's place in the file; for
-    one that keeps documents together, group by ``document_id``.
+    Ties have no label and are counted. ``split`` is ACUEval's: summaries at even places in the file are validation, the
+    others test. For a split that keeps documents together, group by ``document_id``.
     """
     votes: dict[tuple[str, str, str, str], list[int]] = defaultdict(list)
     for entry in files.read_json("llmsummeval", "likert_evaluation_results.json"):
@@ -208,8 +208,8 @@ def llmsummeval(rows: Rows, files: Registry) -> None:
             continue
         key = (entry["dataset"], entry["article"], entry["model"], entry["summary"])
         votes[key].append(int(entry["faithfulness"]))
-    for index, ((origin, article, model, summary), cast) in enumerate(votes.items()):
-        share = mean(cast)
+    for index, ((origin, article, model, summary), summary_votes) in enumerate(votes.items()):
+        share = mean(summary_votes)
         if share == 0.5:
             rows.notes["ties, without a label"] += 1
         example = rows.example(
@@ -226,24 +226,24 @@ def llmsummeval(rows: Rows, files: Registry) -> None:
 
 
 _VECTARA = "vectara_leaderboard"
-_TESTED = 3  # every third document, by its id, is tested on; the others may be learned from
+_TESTED = 3  # a third of the documents, by id, is for testing; models may learn from the others
 
 
 def vectara(rows: Rows, files: Registry, tested: bool = True) -> None:
     """Vectara's hallucination leaderboard, version 1: real summaries by 13 LLMs, with HHEM-2.3 scores.
 
-    One example a model and article, no labels, of a third of the documents (split ``test``), or of the others
-    (``vectara_training``, split ``train``), to learn from. Metric ``hhem-2.3 (published)`` in [0, 1].
+    One example per model and article, without labels: those of a third of the documents (split ``test``) or, if not
+    ``tested``, those of the others (``vectara_training``, split ``train``). Metric ``hhem-2.3 (published)`` in [0, 1].
 
-    Left out and counted: summaries whose source is not settled, and rows that stand twice. A summary that the
-    leaderboard counts as no answer has no score; nor has one whose words (a refusal, mostly) the same model gave to
-    several articles: the published scores are by the summary's hash, and cannot be told apart. Preambles ("Here is a
-    summary:") are taken off and counted; the published scores are of the replies with them.
+    Summaries whose source is uncertain and repeated rows are left out and counted. A summary has no score if the
+    leaderboard counts it as no answer. It has none either if the same model gave the same words (mostly a refusal) for
+    several articles: published scores are listed by the summary's hash, so it is unclear which belongs to which.
+    Preambles ("Here is a summary:") are removed and counted; the published scores are of the replies with them.
     """
-    # the file mixes gb18030 with byte 0x80 for the euro sign, which gb18030 cannot decode
+    # The file is gb18030, but has byte 0x80 for the euro sign, which gb18030 cannot decode.
     sources = files.read_csv(_VECTARA, "leaderboard_summaries.csv", encoding="gb18030", encoding_errors="replace")
-    # The leaderboard publishes no sources: its articles' ids were matched to a public copy of them by word overlap with
-    # 33 models' summaries. Ids whose best match is less than 0.1 better than the second are not in the table.
+    # The leaderboard does not publish its articles. Their ids were matched to a public copy of them by word overlap with
+    # 33 models' summaries. Ids whose best match is less than 0.1 better than the second best are not in the table.
     with (resources.files(__package__) / "vectara_source_rows.csv").open(encoding="utf-8") as file:
         source_rows = pd.read_csv(file, index_col="article_id")["source_row"].to_dict()
     for path in files.paths(_VECTARA, "*/summaries.jsonl"):
@@ -280,7 +280,7 @@ def vectara(rows: Rows, files: Registry, tested: bool = True) -> None:
 
 
 def _without_preamble(reply: str, rows: Rows) -> str:
-    """A reply without "Here is a summary of the passage:", which no source supports and no reader counts."""
+    """A reply without a preamble such as "Here is a summary of the passage:", which would count as a claim."""
     summary = parsers.parse("text", reply).value or reply
     if summary != reply.strip():
         rows.notes["replies whose preamble was taken off"] += 1
@@ -290,9 +290,9 @@ def _without_preamble(reply: str, rows: Rows) -> str:
 def genaudit_usb(rows: Rows, files: Registry) -> None:
     """GenAudit and USB annotations of LLM summaries (Ramprasad et al. 2024): summaries with marked error spans.
 
-    Label 0 where most annotators of the summary marked a span as an error. What several annotated is one example, with
-    the spans of all who marked any; where as many marked as did not, it has no label and no spans. Rows without text are
-    left out and counted.
+    The label is 0 if most annotators of the summary marked a span as an error. A summary with several annotators is one
+    example, with the spans of all of them; if as many marked a span as did not, it has no label and no spans. Rows
+    without text are left out and counted.
     """
     annotated: dict[tuple[str, str], list[tuple[str, Mapping[str, str]]]] = {}
     for part in ("Genaudit", "USB"):
@@ -324,24 +324,24 @@ def genaudit_usb(rows: Rows, files: Registry) -> None:
 
 
 def united(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Spans of one text with those that overlap made one.
+    """The spans of a text, with overlapping ones merged.
 
     >>> united([(4, 9), (0, 3), (8, 12), (4, 6)])
     [(0, 3), (4, 12)]
     """
-    found: list[tuple[int, int]] = []
+    merged: list[tuple[int, int]] = []
     for start, end in sorted(spans):
-        if found and start < found[-1][1]:
-            found[-1] = found[-1][0], max(end, found[-1][1])
+        if merged and start < merged[-1][1]:
+            merged[-1] = merged[-1][0], max(end, merged[-1][1])
         else:
-            found.append((start, end))
-    return found
+            merged.append((start, end))
+    return merged
 
 
 def located(summary: str, marked: list[str]) -> list[tuple[int, int]]:
-    """Where the words of each marked text stand in a summary, whatever is between them.
+    """The span of each marked text in a summary, found by its words; punctuation and white space may differ.
 
-    A text that stands in it more than once is taken to be the first one after the text before, if there is one.
+    If a text occurs more than once, its first occurrence after the previous marked text is taken, else the first one.
 
     >>> located("Dr. Lee ran. Lee won.", ["dr Lee", "Lee"])
     [(0, 7), (13, 16)]
@@ -351,7 +351,7 @@ def located(summary: str, marked: list[str]) -> list[tuple[int, int]]:
     for text in marked:
         words = re.findall(r"\w+", text)
         pattern = re.compile(r"(?<!\w)" + r"[\W_]+".join(map(re.escape, words)), re.IGNORECASE)
-        found = pattern.search(summary, end) or pattern.search(summary)
-        end = found.end()
-        spans.append(found.span())
+        match = pattern.search(summary, end) or pattern.search(summary)
+        end = match.end()
+        spans.append(match.span())
     return spans

@@ -1,4 +1,4 @@
-"""Summaries of scientific papers: of several abstracts that they cite, and of long articles, one function a dataset."""
+"""Summaries of scientific papers: of several abstracts, which they cite, and of long articles; one function per dataset."""
 
 from collections import defaultdict
 from statistics import mean
@@ -11,11 +11,11 @@ from claimwise.prompts.sources import Source, cited, joined, surname
 
 
 def fave(rows: Rows, files: Registry) -> None:
-    """FAVE (George and Stuhlmüller 2023): 200 questions, to be answered with citations; no summary yet.
+    """FAVE (George and Stuhlmüller 2023): 200 questions, to be answered with citations. Summaries are empty.
 
-    A question's document is its eight abstracts, each under its reference. The query is in ``Corpus.questions``.
-    Papers of one query that would be cited alike get a letter after the year, a paper without authors is cited by the
-    first words of its title. A few papers have no abstract.
+    A question's document is its eight abstracts, each under its reference. The question is in ``Corpus.questions``. If
+    two papers of a question have the same reference, a letter after the year makes them differ. A paper without authors
+    is cited by the first words of its title. A few papers have no abstract.
     """
     for index, entry in enumerate(files.read_json("fave", "paper_dataset.json")):
         example = rows.example(
@@ -26,16 +26,16 @@ def fave(rows: Rows, files: Registry) -> None:
 
 def _papers(entries: list[dict[str, Any]]) -> list[Source]:
     papers = []
-    for place, entry in enumerate(entries):
-        alike = [at for at, other in enumerate(entries) if _reference(other) == _reference(entry)]
-        letter = ascii_lowercase[alike.index(place)] if len(alike) > 1 else ""
+    for index, entry in enumerate(entries):
+        same = [number for number, other in enumerate(entries) if _reference(other) == _reference(entry)]
+        letter = ascii_lowercase[same.index(index)] if len(same) > 1 else ""
         papers.append(Source(_reference(entry, letter), entry["title"], entry["summary"]))
     return papers
 
 
 def _reference(entry: dict[str, Any], letter: str = "") -> str:
     authors = [surname(author) for author in entry["authors"] if author.strip()]
-    year = entry["metadata"]["year"] or "n.d."  # a missing one is published as 0
+    year = entry["metadata"]["year"] or "n.d."  # a missing year is published as 0
     return cited(authors or [" ".join(entry["title"].split()[:4])], f"{year}{letter}")
 
 
@@ -46,9 +46,9 @@ _SYSTEMS = {"gencomparesumabs": "model_1", "dancersum": "model_2", "section_cond
 def longsciverify(rows: Rows, files: Registry) -> None:
     """LongSciVerify (Bishop 2024): 15 PubMed and 15 arXiv articles, three systems.
 
-    Three reviewers judged up to three sentences of each summary; which ones is not published, so their mean, in
-    [0, 1], is the summary's score and there are no gold claims and no label. The document is the article, a
-    sentence a line.
+    Three reviewers judged up to three sentences of each summary, but which sentences is not published. So the mean of
+    their judgements, in [0, 1], is the summary's score, and there are no gold claims and no label. The document is the
+    article, one sentence per line.
     """
     for origin in ("pubmed", "arxiv"):
         articles = {
@@ -62,7 +62,7 @@ def longsciverify(rows: Rows, files: Registry) -> None:
                 for system, prefix in _SYSTEMS.items():
                     columns = [name for name in entry if name.startswith(prefix) and "factuality" in name]
                     votes[_bare(entry["id"]), system] += [float(entry[c]) for c in columns if entry[c]]
-        for entry in reviewed:  # the reviewers' files hold the same summaries
+        for entry in reviewed:  # any of the reviewers' files: all have the same summaries
             article = articles[_bare(entry["id"])]
             for system in _SYSTEMS:
                 example = rows.example(
@@ -76,14 +76,14 @@ def longsciverify(rows: Rows, files: Registry) -> None:
 
 
 def _bare(article_id: str) -> str:
-    """An id as a spreadsheet leaves it: it strips the zeros of arXiv numbers, and people add spaces."""
+    """An id without outer zeros and spaces, which differ: spreadsheets strip zeros of arXiv numbers, people add spaces."""
     return article_id.strip().strip("0")
 
 
 def longeval(rows: Rows, files: Registry) -> None:
     """LongEval (Krishna 2023), PubMed part: 20 articles, two systems; mean of three annotators' scores, in [0, 1].
 
-    Summaries by people, published beside, have no score and no example.
+    The published summaries by people have no scores, so they are not read.
     """
     texts = files.read_json("longsciverify", "data/raw_data/LongEval/pubmed_summary_src_doc_data.json")
     for entry in files.read_json("longsciverify", "data/human_eval_results/LongEval/pubmed_fine_scores.json"):

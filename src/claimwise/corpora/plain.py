@@ -1,29 +1,29 @@
-"""A user's summary without its layout, which metrics would read as claims: HTML, Markdown, list numbers, lead-ins.
+"""Remove the layout of a user's summary, which metrics would read as claims: HTML, Markdown, list numbers, lead-ins.
 
-Only what is rarely anything else is taken off; whatever is left stands as it stood. A parser of Markdown takes every mark
-for what it may be: "It rained." above "---" would be a heading, and "12. May was the date." the item of a list.
+Only marks that are almost always layout are removed; the rest of the text is unchanged. A Markdown parser would remove too
+much: to it "It rained." above "---" is a heading, and "12. May was the date." is an item of a list.
 """
 
 import html
 import re
 
-#: The tags of running text; ``<5 mg>`` and ``<name>`` are none.
+#: HTML tags of running text; ``<5 mg>`` and ``<name>`` are no tags.
 TAG = re.compile(
     r"</?(?:a|answer|article|b|blockquote|body|br|div|em|h[1-6]|html|i|img|li|ol|p|script|section|span|strong|su[bp]|summary"
     r"|t[dhr]|table|ul)(?:\s[^<>]*)?/?>",
     re.IGNORECASE,
 )
-#: What begins an item of a list.
+#: The mark at the beginning of an item of a list.
 ITEM = re.compile(r"\s*(?:[-*•–+]|\d{1,2}[.)]|\(?[a-z][.)]|[ivx]{1,4}[.)])\s+(?=\S)")
 
-#: What nobody reads: a model's thoughts, and what a browser runs or draws by.
+#: Text that readers do not see: a model's thoughts, scripts and styles.
 _UNSEEN = re.compile(r"<(think|thinking|script|style)\b[^<>]*>.*?</\1\s*>", re.IGNORECASE | re.DOTALL)
 _INLINE = re.compile(r"</?(?:a|b|em|i|img|span|strong|su[bp])\b", re.IGNORECASE)
 _NUMBERED = re.compile(r"^\s*\(?(\d{1,2}|[a-z]|[ivx]{1,4})[.)]\s+(?=\S)")
 _DATE = re.compile(
     r"\s*1[.)] (?:January|February|March|April|May|June|July|August|September|October|November|December)\b"
 )
-#: The items of a list within a line: "It says: (1) one thing; (2) another".
+#: The numbers of a list within a line: "It says: (1) one thing; (2) another".
 _WITHIN = re.compile(r"(^|[:;,]\s+(?:and\s+)?)\(?(\d)\)\s+(?=\w)", re.MULTILINE)
 _BULLET = re.compile(r"^\s*(?:(?:>|#{1,6}|[-*•–+])\s+)+(?=\S)")
 _LINK = re.compile(r"!?\[([^\]]*)\]\([^)\s]*\)")
@@ -32,7 +32,7 @@ _HEADING = re.compile(r"#{1,6}\s+\S.*|<h[1-6]\b.*|(\*\*|__)[^*_]+(?<![.!?])\1:?"
 _LEAD_IN = re.compile(
     r"(?:sure\W+|certainly\W+)?(?:here(?: is| are|['’]s)|below (?:is|are)|the following|in summary)\b", re.I
 )
-#: What a chatbot says before a summary on the same line; nowhere else is it taken off.
+#: A chatbot's words before a summary, in the same line. They are removed only at the beginning.
 _OPENING = re.compile(
     r"\s*(?:tl;?dr|(?:brief |concise |short )?summary|(?:sure\W+|certainly\W+)?here(?: is|['’]s) (?:a|the|your) "
     r"(?:[\w-]+,? ){0,4}summary\b[^:.!?\n]{0,80}):\s*(?=\W*\w)",
@@ -42,16 +42,16 @@ _CLOSING = re.compile(
     r"\W*(?:let me know if (?:you|there)|(?:i )?hope this (?:summary )?helps|feel free to (?:ask|reach out))\b.*",
     re.IGNORECASE,
 )
-_LABEL_WORDS = 3  # the most of a label ("Key points:")
+_LABEL_WORDS = 3  # the most words of a label ("Key points:")
 
 
 def has_words(text: str) -> bool:
-    """Whether a text says anything: "---" and "* * *" do not."""
+    """Whether a text has words; "---" and "* * *" have none."""
     return any(map(str.isalnum, text))
 
 
 def plain(summary: str) -> str:
-    """The summary without tags and marks; of headings, lead-ins, rules and a chatbot's last words nothing is left.
+    """The summary without tags and marks, and without headings, lead-ins, rules and a chatbot's last words.
 
     >>> plain("## News\\n1. **Ann** left, see [this](http://a.b).\\n2. It <b>rained</b> &amp; `snowed`.\\n---").split("\\n")
     ['', 'Ann left, see this.', 'It rained & snowed.', '']
@@ -68,49 +68,51 @@ def plain(summary: str) -> str:
     if TAG.search(text):
         text = html.unescape(TAG.sub(lambda tag: "" if _INLINE.match(tag[0]) else "\n", text))
     lines = _without_closing(text.splitlines())
-    numbered, listed = _is_numbered(lines), _is_listed(lines)
-    read = []
-    for at, line in enumerate(lines):
-        follows = any(map(has_words, lines[at + 1 :]))
-        if not has_words(line) or (follows and _announces(line.strip())):
-            read.append("")
+    numbered, has_inline_list = _is_numbered(lines), _has_inline_list(lines)
+    plain_lines = []
+    for index, line in enumerate(lines):
+        text_follows = any(map(has_words, lines[index + 1 :]))
+        if not has_words(line) or (text_follows and _announces(line.strip())):
+            plain_lines.append("")
             continue
         line = _LINK.sub(r"\1", _BULLET.sub("", line))
         line = _NUMBERED.sub("", line, 1) if numbered else line
-        line = _WITHIN.sub(r"\1", line) if listed else line
-        for _ in range(2):  # one in the other
+        line = _WITHIN.sub(r"\1", line) if has_inline_list else line
+        for _ in range(2):  # emphasis within emphasis
             line = _EMPHASIS.sub(r"\2", line)
-        read.append(line)
-    if opening := _OPENING.match("\n".join(read)):
-        return plain("\n".join(read)[opening.end() :])
-    return summary if read == summary.splitlines() else "\n".join(read)
+        plain_lines.append(line)
+    result = "\n".join(plain_lines)
+    if opening := _OPENING.match(result):
+        return plain(result[opening.end() :])
+    return summary if plain_lines == summary.splitlines() else result  # keeps the summary's kind of line breaks
 
 
 def _without_closing(lines: list[str]) -> list[str]:
-    """The lines, of a chatbot's last words none; a summary of nothing else keeps its first."""
-    spoken = [at for at, line in enumerate(lines) if has_words(line)]
-    while len(spoken) > 1 and _CLOSING.fullmatch(lines[spoken[-1]]):
-        lines[spoken.pop()] = ""
+    """The lines, with a chatbot's last words emptied. If there is nothing else, their first line is kept."""
+    with_words = [index for index, line in enumerate(lines) if has_words(line)]
+    while len(with_words) > 1 and _CLOSING.fullmatch(lines[with_words[-1]]):
+        lines[with_words.pop()] = ""
     return lines
 
 
 def _is_numbered(lines: list[str]) -> bool:
-    """Whether what lines begin with are the numbers of a list; of a single item where it stands alone, or below others."""
-    spoken = [line for line in lines if has_words(line)]
-    items = [line for line in spoken if _NUMBERED.match(line)]
-    if [_NUMBERED.match(line)[1] for line in items] == ["1"]:
-        return (len(spoken) == 1 or items != spoken[:1]) and not _DATE.match(items[0])
-    return len({_NUMBERED.match(line)[1] for line in items}) > 1
+    """Whether numbers at the beginning of lines number a list. A single "1." does in the only line or below other lines."""
+    with_words = [line for line in lines if has_words(line)]
+    items = [line for line in with_words if _NUMBERED.match(line)]
+    numbers = [_NUMBERED.match(line)[1] for line in items]
+    if numbers == ["1"]:
+        return (len(with_words) == 1 or items != with_words[:1]) and not _DATE.match(items[0])
+    return len(set(numbers)) > 1
 
 
-def _is_listed(lines: list[str]) -> bool:
-    """Whether items of a list stand within lines: 1), 2) and so on, none left out."""
-    items = [int(number) for _, number in _WITHIN.findall("\n".join(lines))]
-    return len(items) > 1 and items == list(range(1, len(items) + 1))
+def _has_inline_list(lines: list[str]) -> bool:
+    """Whether there is a list within lines, numbered 1), 2) and so on without gaps."""
+    numbers = [int(number) for _, number in _WITHIN.findall("\n".join(lines))]
+    return len(numbers) > 1 and numbers == list(range(1, len(numbers) + 1))
 
 
 def _announces(line: str) -> bool:
-    """Whether a line only leads to those that follow."""
+    """Whether a line only introduces the lines after it."""
     if _HEADING.fullmatch(line):
         return True
     return line.endswith(":") and (len(line.split()) <= _LABEL_WORDS or bool(_LEAD_IN.match(line)))

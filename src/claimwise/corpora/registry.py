@@ -1,8 +1,8 @@
-"""Every public file that a loader reads: where it is, what it must hash to, and how to get it.
+"""The public files that loaders read: their addresses, their checksums, and how to get them.
 
-``registry.csv`` names each file by repository, commit, path and git's own id of its content; ``datasets.yaml`` says whose it
-is. A file is taken from the folder that the environment variable ``CLAIMWISE_MIRROR`` names, where it is there, else
-downloaded once into ``data/raw``; both lay files out as ``<owner>/<repository>/<commit>/<path>``.
+``registry.csv`` lists each file by repository, commit, path and git's own id of its content; ``datasets.yaml`` names the
+authors. A file is taken from the folder in the environment variable ``CLAIMWISE_MIRROR`` if it is there; else it is
+downloaded once into ``data/raw``. In both, its path is ``<owner>/<repository>/<commit>/<path>``.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class MissingFileError(ClaimwiseError):
 
 
 class AlteredFileError(ClaimwiseError):
-    """A file is not the one that was published: it is truncated or changed."""
+    """A file differs from the published one: it is truncated or changed."""
 
 
 @dataclass(frozen=True)
@@ -53,11 +53,11 @@ class RemoteFile:
 
     @property
     def key(self) -> str:
-        """Where it lies below a mirror folder or below the base address."""
+        """The file's path below a mirror folder or below the base address."""
         return f"{self.repository}/{self.commit}/{self.path}"
 
     def address(self, base: str = BASE) -> str:
-        """Its address; commas, equals signs and the like in the path are quoted.
+        """The file's address; characters such as commas and equals signs in the path are quoted.
 
         >>> RemoteFile("d", "owner/repo", "c0ffee", "a/b,c=d e.txt", "b10b").address()
         'https://raw.githubusercontent.com/owner/repo/c0ffee/a/b%2Cc%3Dd%20e.txt'
@@ -69,7 +69,7 @@ class RemoteFile:
 
 
 def git_blob(content: bytes) -> str:
-    """What git calls a file with this content, as in ``git hash-object``.
+    """Git's id of a file with this content, as ``git hash-object`` prints it.
 
     >>> git_blob(b"")
     'e69de29bb2d1d6434b8b29ae775ad8c2e48c5391'
@@ -78,9 +78,9 @@ def git_blob(content: bytes) -> str:
 
 
 class Registry:
-    """Files by dataset and path, and the two places that may hold them: ``mirror``, never written to, and ``raw``.
+    """Files by dataset and path, and the two folders for them: ``mirror``, which is never written to, and ``raw``.
 
-    ``raw`` is the project's ``data/raw``, if not given.
+    ``raw`` is by default the project's ``data/raw``.
     """
 
     def __init__(
@@ -100,13 +100,13 @@ class Registry:
         return [path for name, path in self.files if name == dataset and fnmatch.fnmatchcase(path, pattern)]
 
     def fetch(self, dataset: str, path: str) -> Path:
-        """A verified local copy of a file of a dataset, which ``path`` names in its repository.
+        """Return a verified local copy of a dataset's file; ``path`` is its path in the repository.
 
         Raises:
             KeyError: the registry has no such file.
-            MissingFileError: there is no copy and none can be downloaded.
-            AlteredFileError: a copy or a download is not the published file. A mirror is left as it is; a bad
-                download is deleted.
+            MissingFileError: there is no copy and it cannot be downloaded.
+            AlteredFileError: a copy or a download differs from the published file. A bad download is deleted; a mirror
+                is not changed.
         """
         file = self.files[dataset, path]
         if self.mirror is not None and (copy := self.mirror / file.key).is_file():
@@ -116,19 +116,19 @@ class Registry:
                     "of CLAIMWISE_MIRROR to have it downloaded. Nothing was removed."
                 )
             return copy
-        kept = self.raw / file.key
+        local = self.raw / file.key
         self.raw.mkdir(parents=True, exist_ok=True)
-        # stages run in parallel and may need the same file: one downloads, the others then find it there
+        # Stages run in parallel and may need the same file: one downloads it, the others wait.
         with FileLock(self.raw / ".lock"):
-            if not kept.is_file():
+            if not local.is_file():
                 self._download(file)
-            if (got := git_blob(kept.read_bytes())) != file.git_blob:
-                kept.unlink()
+            if (got := git_blob(local.read_bytes())) != file.git_blob:
+                local.unlink()
                 raise AlteredFileError(
-                    f"{kept} is not {file}: got git blob id {got}. It was deleted; run again, or put the file into a mirror "
+                    f"{local} is not {file}: got git blob id {got}. It was deleted; run again, or put the file into a mirror "
                     "(CLAIMWISE_MIRROR)."
                 )
-        return kept
+        return local
 
     def read_json(self, dataset: str, path: str) -> Any:
         """The JSON value of a file, gzipped or not."""
@@ -136,11 +136,11 @@ class Registry:
 
     def read_jsonl(self, dataset: str, path: str) -> list[dict[str, Any]]:
         """The values of a file of JSON lines, gzipped or not."""
-        # not splitlines(): JSON strings may hold line separators such as U+2028
+        # Not splitlines(), which also splits at line separators within JSON strings, such as U+2028.
         return [json.loads(line) for line in self._text(dataset, path).split("\n") if line.strip()]
 
     def read_csv(self, dataset: str, path: str, **options: Any) -> list[dict[str, str]]:
-        """The rows of a csv file as texts: nothing becomes a number, an empty field is an empty text."""
+        """The rows of a csv file. All values stay texts, and an empty field is an empty text."""
         table = pd.read_csv(self.fetch(dataset, path), dtype=str, keep_default_na=False, **options)
         return table.to_dict("records")
 

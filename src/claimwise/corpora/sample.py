@@ -1,8 +1,7 @@
-"""The corpora shipped with the project, written by hand for it: data/sample, whose README.md describes the files.
+"""The corpora in data/sample, which were written by hand for this project. README.md there describes the files.
 
-``sample`` holds the summaries to judge; ``sample_presence`` turns them round, as ROSE does (ACUEval table 3): a claim of the
-reference is checked against a system's summary, which may or may not state it; ``sample_papers`` has questions, abstracts
-and summaries that cite them.
+``sample`` has summaries to judge. ``sample_presence`` reverses the task, as ROSE does (ACUEval table 3): does a system's
+summary state a claim of the reference? ``sample_papers`` has questions, abstracts and summaries that cite them.
 """
 
 from typing import Any
@@ -14,12 +13,12 @@ from claimwise.corpora.base import CorpusError, Rows
 from claimwise.corpora.registry import Registry
 from claimwise.prompts.sources import Source, cited, joined, surname
 
-#: How a citation of a paper that is not there begins, as models invent them.
+#: The prefix of citations of papers that do not exist, as models invent them.
 MISSING = "missing:"
 
 
 def entries(kind: str) -> list[dict[str, Any]]:
-    """The YAML files of a kind, ``documents`` or ``papers``, in the order of their names.
+    """The contents of the YAML files of a kind, ``documents`` or ``papers``, in the order of their names.
 
     Raises:
         CorpusError: there are none.
@@ -34,8 +33,8 @@ def entries(kind: str) -> list[dict[str, Any]]:
 def load(rows: Rows, files: Registry) -> None:
     """The sample: the reference and four systems' summaries of each document.
 
-    The reference is faithful (label 1), its claims too. A system's summary is faithful where all its claims are
-    supported. Preferences compare the reference (first) with the fluent summary (second).
+    The reference and its claims are faithful (label 1). A system's summary is faithful if all its claims are supported.
+    Preferences compare the reference (first) with the fluent summary (second).
     """
     for entry in entries("documents"):
         shared = {"document": entry["document"], "split": entry["split"], "origin": entry["domain"]}
@@ -44,7 +43,8 @@ def load(rows: Rows, files: Registry) -> None:
         ids = {}
         for written in entry["summaries"]:
             claims = [
-                {"claim": c["claim"], "label": int(c["supported"]), "error": c.get("error")} for c in written["claims"]
+                {"claim": claim["claim"], "label": int(claim["supported"]), "error": claim.get("error")}
+                for claim in written["claims"]
             ]
             label = min(claim["label"] for claim in claims)
             example = rows.example(entry["id"], written["system"], summary=written["summary"], label=label, **shared)
@@ -55,11 +55,11 @@ def load(rows: Rows, files: Registry) -> None:
 
 
 def load_presence(rows: Rows, files: Registry) -> None:
-    """The sample in ROSE's form: is a claim of the reference present in a system's summary?
+    """The sample in ROSE's form: does a system's summary state a claim of the reference?
 
-    The system's summary stands in the ``document`` column, since claims are checked against it, the reference in
-    ``summary``. A claim's ``extra`` is the source document, which ACUEval's "+ document" prompt shows beside.
-    ``document_id`` is the source's, so that groups stay together.
+    The ``document`` is the system's summary, since claims are checked against it; the ``summary`` is the reference. A
+    claim's ``extra`` is the source document, which ACUEval's "+ document" prompt also shows. ``document_id`` is that of
+    the source, so that its examples stay together.
     """
     for entry in entries("documents"):
         for written in entry["summaries"]:
@@ -82,11 +82,10 @@ def load_presence(rows: Rows, files: Registry) -> None:
 
 
 def load_papers(rows: Rows, files: Registry) -> None:
-    """One example a (query, summary): the document is all abstracts, each under its reference.
+    """The summaries of papers, one example per query and summary. The document is all abstracts, each under its reference.
 
-    Gold claims are the sentences that cite, labelled against the abstracts they cite (``passage``, empty where all
-    that is cited does not exist); a summary is faithful where all of them are supported. The query is in
-    ``Corpus.questions``.
+    Gold claims are the sentences with citations, labelled against the abstracts that they cite (``passage``, empty if no
+    cited paper exists). A summary is faithful if all of them are supported. The query is in ``Corpus.questions``.
     """
     for query in entries("papers"):
         papers = {paper["id"]: source(paper) for paper in query["papers"]}
@@ -115,6 +114,6 @@ def load_papers(rows: Rows, files: Registry) -> None:
 
 
 def source(paper: dict[str, Any]) -> Source:
-    """A paper under the reference by which it is cited; ``year_suffix`` tells apart two that would be cited alike."""
+    """A paper with its reference. ``year_suffix`` distinguishes two papers with the same authors and year."""
     reference = cited([surname(author) for author in paper["authors"]], f"{paper['year']}{paper['year_suffix'] or ''}")
     return Source(reference, paper["title"], paper["abstract"])

@@ -11,11 +11,11 @@ from claimwise.corpora.registry import Registry
 
 
 def load(rows: Rows, files: Registry) -> None:
-    """One example a claim, the claim being the summary; the document is the article, a sentence a line.
+    """One example per claim. The claim is the summary; the document is the article, one sentence per line.
 
-    Label 1 is ``supported``. The two published labels that count as 0, ``partially_supported`` and
-    ``not_supported``, stand in the gold claim's ``error``. Of claims that are supported at least in part people chose
-    the sentences, mostly several sets of them, each of which is enough. Where one of the sets is empty, there is no evidence.
+    The label is 1 for ``supported``. The two published labels that count as 0, ``partially_supported`` and
+    ``not_supported``, are the gold claim's ``error``. For claims that are supported at least in part, people chose
+    supporting sentences: mostly several sets, each of them sufficient. If one of the sets is empty, no evidence is added.
     """
     for split, _, entry in _entries(files, "data/entailment_retrieval/claim"):
         example = _example(rows, split, entry)
@@ -27,7 +27,7 @@ def load(rows: Rows, files: Registry) -> None:
 
 
 def _entries(files: Registry, folder: str) -> Iterator[tuple[str, int, dict[str, Any]]]:
-    """Split, number in its file, and entry, of a folder's dev and test file."""
+    """Yield split, number in its file, and entry, from a folder's dev and test file."""
     for name, split in (("dev", "validation"), ("test", "test")):
         for number, entry in enumerate(files.read_jsonl("wice", f"{folder}/{name}.jsonl")):
             yield split, number, entry
@@ -59,8 +59,8 @@ def _supported(entry: dict[str, Any]) -> float:
 def load_spans(rows: Rows, files: Registry) -> None:
     """Parts of partially supported claims, with the tokens that the cited article does not support.
 
-    Published are sub-claims, as tokens with a mark each; a span is a run of marked tokens. Every one has a span: the
-    corpus says where errors are, not whether there are any.
+    Sub-claims are published as tokens, each marked or not; a span is a run of marked tokens. Every sub-claim has a span, so
+    the corpus shows where errors are, not whether there are any.
     """
     for split, number, entry in _entries(files, "data/non_supported_tokens"):
         runs = marked_runs(entry["claim"], entry["claim_tokens"], entry["non_supported_spans"])
@@ -68,19 +68,19 @@ def load_spans(rows: Rows, files: Registry) -> None:
 
 
 def marked_runs(claim: str, tokens: Sequence[str], marks: Sequence[bool]) -> list[tuple[int, int]]:
-    """Characters of a claim's runs of marked tokens, from the first of a run to its last.
+    """The spans (in characters) of a claim's runs of marked tokens.
 
     >>> marked_runs("Ann ran (fast) home.", ["Ann", "ran", "(", "fast", ")", "home", "."], [0, 0, 1, 1, 1, 0, 1])
     [(8, 14), (19, 20)]
     """
     runs: list[tuple[int, int]] = []
-    end, before = 0, False
+    end, run_continues = 0, False
     for token, mark in zip(tokens, marks, strict=True):
         start = claim.index(token, end)
         end = start + len(token)
         if mark:
-            runs.append((runs.pop()[0] if before else start, end))
-        before = bool(mark)
+            runs.append((runs.pop()[0] if run_continues else start, end))
+        run_continues = bool(mark)
     return runs
 
 
@@ -89,41 +89,41 @@ _OUTPUTS = "code_and_resources/model_outputs/entailment_classification/oracle_ch
 
 
 def load_chunks(rows: Rows, files: Registry) -> None:
-    """The claims against excerpts that hold their supporting sentences, and what GPT-3.5 and GPT-4 replied on them.
+    """The claims against excerpts with their supporting sentences, and the replies of GPT-3.5 and GPT-4 about them.
 
-    Each claim has up to three excerpts, all with its supporting sentences and different other ones; its document id is
-    the claim's. Replies are recorded for the first 100 test claims, to the prompt of the paper's appendix (explanation,
-    then one of three labels).
+    Each claim has up to three excerpts: all have its supporting sentences, beside different other ones. Their document id
+    is that of the claim. Replies are recorded for the first 100 test claims, to the prompt of the paper's appendix
+    (explanation, then one of three labels).
     """
-    known: dict[tuple[str, tuple[int, ...]], str] = {}
+    test_examples: dict[tuple[str, tuple[int, ...]], str] = {}
     for split, number, entry in _entries(files, _CHUNKS):
         example = _example(rows, split, entry, number, document_key=entry["meta"]["id"])
         _gold(rows, example, entry)
         if split == "test":
-            known[entry["claim"], tuple(entry["meta"]["chunk_idx"])] = example
+            test_examples[entry["claim"], tuple(entry["meta"]["chunk_idx"])] = example
     for model, claim, sentences, reply in _replies(files, "claim"):
-        rows.replied(known[claim, tuple(sentences)], model, "explained", "recorded-verify-label", reply)
+        rows.replied(test_examples[claim, tuple(sentences)], model, "explained", "recorded-verify-label", reply)
 
 
 def _replies(files: Registry, what: str) -> Iterator[tuple[str, str, dict[int, str], str]]:
-    """Replies on record: the model, the claim and the excerpt that it was shown (sentences by number), and the reply."""
+    """Yield the recorded replies: model, claim, excerpt (sentences by number), reply."""
     for path in files.paths("wice", f"{_OUTPUTS}/{what}/*"):
         model = re.search("entailment=([^/]+)", path)[1]
         for entry in files.read_jsonl("wice", path):
-            asked = entry["prompt"].rsplit("<input>", 1)[1]  # after the prompt's examples
-            claim = re.search("<claim>(.*?)</claim>", asked, re.DOTALL)[1]
-            sentences = re.findall(r"<sentence_(\d+)>(.*?)</sentence_\1>", asked, re.DOTALL)
+            task = entry["prompt"].rsplit("<input>", 1)[1]  # without the prompt's examples
+            claim = re.search("<claim>(.*?)</claim>", task, re.DOTALL)[1]
+            sentences = re.findall(r"<sentence_(\d+)>(.*?)</sentence_\1>", task, re.DOTALL)
             yield model, claim, {int(number): sentence for number, sentence in sentences}, entry["response"]
 
 
 def load_subclaims(rows: Rows, files: Registry) -> None:
-    """Parts of the first test claims against excerpts like those of ``load_chunks``, and what GPT-4 replied on them.
+    """Parts of the first test claims against excerpts like those of ``load_chunks``, and GPT-4's replies about them.
 
-    Texts are read from the recorded prompts. Of the sub-claims' own labels only those of ``load_spans`` are at hand;
-    others follow from the claim's, which is supported if all of its parts are and not supported if none of them is,
-    even in part. The other parts of a partially supported claim have no label, and are counted.
+    Texts are read from the recorded prompts. Only the sub-claims of ``load_spans`` have published labels. The others' labels
+    follow from the whole claim: it is supported if all parts are, and not supported if no part is even in part. The other
+    parts of a partially supported claim have no label, and are counted.
     """
-    partly = {entry["claim"] for _, _, entry in _entries(files, "data/non_supported_tokens")}
+    partially_supported = {entry["claim"] for _, _, entry in _entries(files, "data/non_supported_tokens")}
     articles = [entry for _, _, entry in _entries(files, "data/entailment_retrieval/claim")]
     seen: set[tuple[str, tuple[int, ...]]] = set()
     for number, (model, claim, sentences, reply) in enumerate(_replies(files, "subclaim")):
@@ -131,11 +131,11 @@ def load_subclaims(rows: Rows, files: Registry) -> None:
             rows.notes["replies to a prompt that stands again (left out)"] += 1
             continue
         seen.add(asked)
-        whole = [entry for entry in articles if _holds(entry["evidence"], sentences)]
-        labels = {entry["label"] for entry in whole}
+        whole_claims = [entry for entry in articles if _contains(entry["evidence"], sentences)]
+        labels = {entry["label"] for entry in whole_claims}
         label = labels.pop() if labels in ({"supported"}, {"not_supported"}) else None
-        label = "partially_supported" if claim in partly else label
-        entry = whole[0] | {"claim": claim, "evidence": sentences.values(), "label": label}
+        label = "partially_supported" if claim in partially_supported else label
+        entry = whole_claims[0] | {"claim": claim, "evidence": sentences.values(), "label": label}
         example = _example(rows, "test", entry, number, document_key=entry["meta"]["id"])
         if label is None:
             rows.notes["excerpts of a sub-claim without a label"] += 1
@@ -144,5 +144,6 @@ def load_subclaims(rows: Rows, files: Registry) -> None:
         rows.replied(example, model, "explained", "recorded-verify-label", reply)
 
 
-def _holds(article: Sequence[str], sentences: Mapping[int, str]) -> bool:
+def _contains(article: Sequence[str], sentences: Mapping[int, str]) -> bool:
+    """Whether an article has these sentences, at these places."""
     return all(number < len(article) and article[number].strip() == text.strip() for number, text in sentences.items())

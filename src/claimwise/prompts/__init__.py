@@ -1,23 +1,23 @@
-"""Prompts as data: one text file each, named ``<paper>-<role>-<variant>.txt``; users' own by their path.
+"""Prompts as data: one text file each, named ``<paper>-<role>-<variant>.txt``. Users name their own by path.
 
-A file is YAML front matter (where it comes from, its role, how it is used) and a Jinja2 template whose
-variables are written as the papers write them (``{{ Document }}``). A missing variable is an error. Few-shot
-demonstrations are data too: a YAML list that the template loops over, so that an embedded model, which reads
-no prose, learns from the same demonstrations that a language model is shown. Prompts that differ in their
-demonstrations only share one template: a file without one names, as ``template``, the prompt that has it.
+A file is YAML front matter (its source, its role, how it is used) and a Jinja2 template. The template's variables are
+written as in the papers (``{{ Document }}``); a missing variable is an error. Few-shot demonstrations are data too: a YAML
+list that the template loops over. So an embedded model, which cannot read prose, learns from the same demonstrations that
+a language model reads. Prompts that differ only in their demonstrations share one template: a file without a template
+names, as ``template``, the prompt that has it.
 
-What a template may show depends on its role:
+The variables of a template depend on its role:
 
 =========  ==================================================================================
-decompose  ``Summary`` (a summary, or one sentence of it where the scope is ``sentence``)
+decompose  ``Summary`` (a summary, or one sentence of it if the scope is ``sentence``)
 verify     ``Document``, ``ACU``; with the context ``document+extra`` also ``Extra``
 judge      ``Document``, ``Summary``
-critique   ``Document``, ``Statement``; ``References``, the sources' names, where it has any
-revise     ``Document``, ``Summary``; ``Unsupported`` (statements), ``Comment``, or both
+critique   ``Document``, ``Statement``; may have ``References``, the sources' names, if any
+revise     ``Document``, ``Summary``; may have ``Unsupported`` (statements) and ``Comment``
 summarise  ``Sources`` (each with ``reference``, ``title``, ``text``), ``Question``
 =========  ==================================================================================
 
-``reply`` names the parser (see ``prompts.parsers``) that reads the answer.
+``reply`` names the parser of the model's reply (see ``prompts.parsers``).
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ ROLES: tuple[Role, ...] = get_args(Role)
 _FOLDER = Path(__file__).parent
 _ENVIRONMENT = SandboxedEnvironment(undefined=jinja2.StrictUndefined, keep_trailing_newline=False, autoescape=False)
 
-#: What templates of a role show: all of the first, and of the second what they like.
-_SHOWN: Mapping[str, tuple[Set[str], Set[str]]] = {
+#: The required and the optional variables of a role's templates.
+_VARIABLES: Mapping[str, tuple[Set[str], Set[str]]] = {
     "decompose": ({"Summary"}, set()),
     "verify": ({"Document", "ACU"}, set()),
     "judge": ({"Document", "Summary"}, set()),
@@ -58,15 +58,15 @@ _SHOWN: Mapping[str, tuple[Set[str], Set[str]]] = {
 
 
 class PromptError(ClaimwiseError):
-    """A prompt is not there, is malformed, or lacks a variable."""
+    """A prompt does not exist, is malformed, or lacks a variable."""
 
 
 @dataclass(frozen=True)
 class Decoding:
-    """What goes to a language model beside a rendered prompt; with that text, it is what a remembered reply answers.
+    """What a language model gets besides a rendered prompt. A cached reply is found by both.
 
-    ``choices`` are answers whose probabilities are asked for, none where a text is; ``schema`` is a JSON schema of the
-    reply, for models that can be held to one.
+    ``choices`` are answers whose probabilities the model returns; if empty, it writes a text. ``schema`` is a JSON schema
+    for the reply, used by models that can follow one.
     """
 
     max_tokens: int
@@ -76,10 +76,10 @@ class Decoding:
 
 
 class Rendered(str):
-    """A prompt as it is sent, and which document it shows: an engine that reads one does well to read its others, too.
+    """A prompt as it is sent, with its document, so that prompts about the same document can run one after the other.
 
     Attributes:
-        document: the document, or the part of it, that stands in the text; without one the text itself.
+        document: the document, or the part of it, that the text contains; if it has none, the text itself.
     """
 
     document: str
@@ -88,7 +88,7 @@ class Rendered(str):
 class Demonstration(BaseModel):
     """A worked example in a prompt: a passage and its claims, or a document, a claim and its label.
 
-    ``extra`` is the further document that a prompt with context ``document+extra`` shows.
+    ``extra`` is the second document in a prompt with context ``document+extra``.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -101,23 +101,24 @@ class Demonstration(BaseModel):
 
 
 class Prompt(BaseModel):
-    """A prompt, how it is used, and what an embedded model needs to know of it.
+    """A prompt and how it is used.
 
     Attributes:
-        name: as it was asked for: the file's stem, e.g. ``acueval-decompose-5shot``, or the path of a user's own.
-        source: paper and figure, or who wrote it.
-        role: which of the model's roles it is for.
-        reply: the name of the parser that reads the model's reply.
-        scope: of a prompt for ``decompose``: ``passage`` (all at once) or ``sentence`` (one call each, FActScore's way).
-        context: what a prompt for ``verify`` shows: the ``document``, passages ``retrieved`` from it, or
-            ``document+extra``, the passage to check against and another document that must not be used.
-        max_tokens: longest reply.
+        name: the name given to ``load``: the file's stem, e.g. ``acueval-decompose-5shot``, or the path of a user's own.
+        source: paper and figure, or its author.
+        role: the model's role that it is for.
+        reply: the name of the parser of the model's reply.
+        scope: for ``decompose``: ``passage`` (one call for all) or ``sentence`` (one call per sentence, as FActScore does).
+        context: for ``verify``: the ``document``, passages ``retrieved`` from it, or ``document+extra``, the passage to
+            check against and another document that must not be used.
+        max_tokens: the longest reply.
         stop: texts that end a reply, e.g. the beginning of a next demonstration that the model makes up.
-        begin: how a reply should begin. One that cannot be read is asked for once more, with this below the prompt.
-        conclude: what asks for Yes or No alone. Where a reply has reasoning and no answer, as one that was cut off, the
-            model is asked for it with this below the prompt and its reasoning.
+        begin: how a reply should begin. If a reply cannot be parsed, the model is asked once more, with this text below
+            the prompt.
+        conclude: a request for Yes or No alone. If a reply has reasoning but no answer, for example because it was cut
+            off, the model is asked once more, with the reasoning and this text below the prompt.
         template: the text, with its variables.
-        demonstrations: the worked examples, in order; the first ``shots`` of their file.
+        demonstrations: the worked examples, in order: the first ``shots`` of their file.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -139,7 +140,7 @@ class Prompt(BaseModel):
         """Fill the template.
 
         Raises:
-            PromptError: a variable of the template was not given, or it cannot be filled with these.
+            PromptError: a variable of the template is missing, or the template fails with these values.
 
         >>> rendered = load("acueval-verify-zeroshot").render(Document="It rained.", ACU="It poured.")
         >>> rendered.splitlines()[2], rendered.document
@@ -151,7 +152,7 @@ class Prompt(BaseModel):
         """
         try:
             filled = _compiled(self.template).render(demonstrations=self.demonstrations, **variables)
-        except Exception as error:  # an expression of a user's own may raise anything
+        except Exception as error:  # an expression in a user's own template may raise anything
             raise PromptError(f"prompt {self.name} cannot be filled: {error}") from None
         rendered = Rendered(filled)
         rendered.document = variables.get("Document", filled)
@@ -163,7 +164,7 @@ class Prompt(BaseModel):
 
     @property
     def decoding(self) -> Decoding:
-        """What a language model is asked for besides the rendered text; the two make up a remembered call.
+        """What a language model gets besides the rendered text.
 
         >>> load("acueval-verify-zeroshot").decoding
         Decoding(max_tokens=5, stop=(), choices=('Yes', 'No'), schema=None)
@@ -173,32 +174,32 @@ class Prompt(BaseModel):
 
     @property
     def fingerprint(self) -> str:
-        """A hash of everything in the prompt but its name and source, for models that read a prompt as data."""
+        """A hash of all of the prompt but its name and source, for models that read a prompt as data."""
         parts = (self.role, self.template, self.scope, self.context, self.demonstrations, self.reply, self.decoding)
         return hashlib.sha256(repr(parts).encode()).hexdigest()
 
 
 def names(role: Role | None = None) -> list[str]:
-    """The package's prompts, of one role or of all.
+    """The names of the package's prompts, for one role or for all.
 
     >>> "acueval-decompose-5shot" in names("decompose")
     True
     """
-    known = sorted(file.stem for file in _FOLDER.glob("*.txt"))
-    return [name for name in known if role is None or _packaged(name).role == role]
+    stems = sorted(file.stem for file in _FOLDER.glob("*.txt"))
+    return [name for name in stems if role is None or _packaged(name).role == role]
 
 
 def load(name: str, role: Role | None = None) -> Prompt:
-    """Read a prompt: one of the package by its name, one of your own by its path.
+    """Read a prompt: one of the package's by name, or your own by path.
 
     Args:
-        name: a name; or a path, which has a separator or ends in ``.txt``, relative to the working folder. A file's
-            ``template`` and ``demonstrations`` are looked for beside it, and then among the package's.
-        role: what it must be for, if that matters: the reply to another would be read as what it is not.
+        name: a name, or a path relative to the working folder, which has a separator or ends in ``.txt``. The
+            ``template`` and ``demonstrations`` that a file names are looked for in its folder, then among the package's.
+        role: the role that the prompt must be for (None: any). The reply to another would be misread.
 
     Raises:
-        PromptError: no such prompt, or it is for another role (the message lists those there are), or its file is
-            malformed (names the line).
+        PromptError: there is no such prompt, or it is for another role (the message lists the prompts for this one), or
+            its file is malformed (the message names the line).
 
     >>> prompt = load("acueval-decompose-3shot")
     >>> prompt.role, len(prompt.demonstrations), prompt.demonstrations[0].claims[0]
@@ -213,7 +214,7 @@ def load(name: str, role: Role | None = None) -> Prompt:
         if not file.is_file():
             hint = f"{near(file.stem, names()) or ';'} `claimwise prompts` lists those that go by name, without .txt"
             raise PromptError(f"no prompt file {name!r} in {Path.cwd()}{hint}")
-        prompt = _prompt(name, file)  # anew each time: a notebook's kernel outlives an edit
+        prompt = _prompt(name, file)  # not cached, so that a notebook sees an edit
     elif name in names():
         prompt = _packaged(name)
     else:
@@ -228,10 +229,10 @@ def load(name: str, role: Role | None = None) -> Prompt:
 
 
 def text(name: str) -> str:
-    """The file of a prompt as it stands, to copy and edit.
+    """The content of a prompt's file, to copy and edit.
 
     Raises:
-        PromptError: as ``load``.
+        PromptError: see ``load``.
 
     >>> text("acueval-verify-zeroshot").splitlines()[:2]
     ['---', 'source: ACUEval Fig. 4']
@@ -255,58 +256,61 @@ def _compiled(template: str) -> jinja2.Template:
 
 
 def _prompt(name: str, file: Path) -> Prompt:
-    found = _read(file)
-    header, shown = dict(found.header), found
-    if other := header.pop("template", None):
-        if found.template.strip():
-            raise found.error("template", f"template: expected no text of the file's own beside {other!r}")
-        shown = _read(_beside(found, "template", f"{str(other).removesuffix('.txt')}.txt"))
+    """The checked prompt of a file."""
+    own_file = template_file = _read(file)
+    header = dict(own_file.header)
+    if template_name := header.pop("template", None):
+        if own_file.template.strip():
+            raise own_file.error("template", f"template: expected no text of the file's own beside {template_name!r}")
+        template_file = _read(_named_file(own_file, "template", f"{str(template_name).removesuffix('.txt')}.txt"))
     shots = header.pop("shots", 0)
-    if examples := header.get("demonstrations"):
-        entries = _read_demonstrations(_beside(found, "demonstrations", str(examples)))
+    if demonstrations_name := header.get("demonstrations"):
+        entries = _read_demonstrations(_named_file(own_file, "demonstrations", str(demonstrations_name)))
         if shots not in range(1, len(entries) + 1):
-            raise found.error("shots", f"shots: expected 1 to {len(entries)}, as {examples} has; found {shots!r}")
+            expected = f"expected 1 to {len(entries)}, as {demonstrations_name} has"
+            raise own_file.error("shots", f"shots: {expected}; found {shots!r}")
         header["demonstrations"] = entries[:shots]
     elif shots:
-        raise found.error("shots", f"shots: found {shots}, and no `demonstrations` to take them from")
+        raise own_file.error("shots", f"shots: found {shots}, and no `demonstrations` to take them from")
     try:
-        prompt = Prompt.model_validate(header | {"name": name, "template": shown.template.rstrip("\n")})
+        prompt = Prompt.model_validate(header | {"name": name, "template": template_file.template.rstrip("\n")})
     except ValidationError as error:
-        known = [key for key in (*Prompt.model_fields, "shots") if key != "name"]
+        keys = [key for key in (*Prompt.model_fields, "shots") if key != "name"]
         lines = []
-        for one in error.errors():
-            key, *within = map(str, one["loc"])
-            lines.append(str(found.error(key, finding(".".join([key, *within]), one, () if within else known))))
+        for problem in error.errors():
+            key, *within = map(str, problem["loc"])
+            message = finding(".".join([key, *within]), problem, () if within else keys)
+            lines.append(str(own_file.error(key, message)))
         raise PromptError("\n".join(lines)) from None
     if prompt.reply not in FOR_ROLE[prompt.role]:
         kinds = ", ".join(FOR_ROLE[prompt.role])
-        raise found.error(
+        raise own_file.error(
             "reply", f"reply: expected a kind of reply for {prompt.role} ({kinds}), found {prompt.reply!r}"
         )
     for key, role in (("scope", "decompose"), ("context", "verify")):
         if key in header and prompt.role != role:
-            raise found.error(key, f"{key}: expected only in a prompt for {role}, this one is for {prompt.role}")
+            raise own_file.error(key, f"{key}: expected only in a prompt for {role}, this one is for {prompt.role}")
     if prompt.conclude and prompt.reply not in REASONED:
-        what = f"expected only with a reply that reasons ({', '.join(REASONED)}), found with {prompt.reply!r}"
-        raise found.error("conclude", f"conclude: {what}")
-    _check_template(shown, prompt.role, prompt.context)
+        expected = f"expected only with a reply that reasons ({', '.join(REASONED)})"
+        raise own_file.error("conclude", f"conclude: {expected}, found with {prompt.reply!r}")
+    _check_template(template_file, prompt.role, prompt.context)
     return prompt
 
 
-def _beside(found: _PromptFile, key: str, name: str) -> Path:
-    """A file that a prompt file names: in its folder or, where there is none, in the package's."""
-    for folder in (found.file.parent, _FOLDER):
+def _named_file(prompt_file: _PromptFile, key: str, name: str) -> Path:
+    """The file that a prompt file names under a key: in the same folder, else in the package's."""
+    for folder in (prompt_file.file.parent, _FOLDER):
         if (folder / name).is_file():
             return folder / name
-    what = f"expected a file in {found.file.parent}, or one of claimwise's prompts folder; found no {name!r}"
-    raise found.error(key, f"{key}: {what}")
+    expected = f"expected a file in {prompt_file.file.parent}, or one of claimwise's prompts folder"
+    raise prompt_file.error(key, f"{key}: {expected}; found no {name!r}")
 
 
-# files: what is wrong in one is said with its line, before a model is asked anything
+# Files are checked when they are read, so that errors name the line and come before the first call of a model.
 
 
 class _PromptFile(NamedTuple):
-    """A file's front matter and template, and where these stand: ``lines`` by key, ``start`` the template's first."""
+    """A file's front matter and template, with line numbers: ``lines`` of the keys, ``start`` of the template."""
 
     file: Path
     header: dict[str, Any]
@@ -315,12 +319,12 @@ class _PromptFile(NamedTuple):
     start: int
 
     def error(self, key: str, what: str) -> PromptError:
-        """An error about a key of the front matter, with its line."""
+        """An error about a key of the front matter, with the key's line."""
         return _error(self.file, self.lines.get(key, 1), what)
 
 
 def _read(file: Path) -> _PromptFile:
-    """Take a prompt file apart: front matter and template."""
+    """Read a prompt file's front matter and template."""
     lines = _text(file).split("\n")
     marks = [number for number, line in enumerate(lines) if line.rstrip() == "---"]
     if len(marks) < 2 or marks[0] != 0:
@@ -345,34 +349,35 @@ def _read(file: Path) -> _PromptFile:
     return _PromptFile(file, header, "\n".join(lines[marks[1] + 1 :]), places, marks[1] + 2)
 
 
-def _check_template(found: _PromptFile, role: str, context: str) -> None:
-    """Check that a template shows what a prompt of this role and context needs and nothing else.
+def _check_template(source: _PromptFile, role: str, context: str) -> None:
+    """Check that a template has the variables of its role and context and no others.
 
-    A model that reads no prose never fills it, and a language model only after an hour of other calls.
+    Without this check the error would come late, when the template is first filled: never with a model that reads no
+    prose, and after an hour of other calls with a language model.
     """
-    always, choice = _SHOWN[role]
+    required, optional = _VARIABLES[role]
     if context == "document+extra":
-        always = always | {"Extra"}
-    expected = f"a prompt for {role} shows {_braced(always)}"
-    if choice:
-        expected += f" and perhaps some of {_braced(choice)}"
+        required = required | {"Extra"}
+    expected = f"a prompt for {role} shows {_braced(required)}"
+    if optional:
+        expected += f" and perhaps some of {_braced(optional)}"
     try:
-        tree = _ENVIRONMENT.parse(found.template)
-        _ENVIRONMENT.compile(found.template)  # finds unknown filters, too
+        tree = _ENVIRONMENT.parse(source.template)
+        _ENVIRONMENT.compile(source.template)  # also finds unknown filters
     except jinja2.TemplateSyntaxError as error:
         what = f"not a template ({error.message}); {expected}"
-        raise _error(found.file, found.start + error.lineno - 1, what) from None
-    shown = meta.find_undeclared_variables(tree) - {"demonstrations"}  # every template may loop over them
-    if unknown := shown - always - choice:
+        raise _error(source.file, source.start + error.lineno - 1, what) from None
+    used = meta.find_undeclared_variables(tree) - {"demonstrations"}  # every template may loop over them
+    if unknown := used - required - optional:
         first = min((name for name in tree.find_all(nodes.Name) if name.name in unknown), key=lambda name: name.lineno)
         what = f"unknown placeholder {_braced({first.name})}; {expected}"
-        raise _error(found.file, found.start + first.lineno - 1, what)
-    if lacking := always - shown:
-        raise _error(found.file, found.start, f"the text lacks {_braced(lacking)}; {expected}")
+        raise _error(source.file, source.start + first.lineno - 1, what)
+    if lacking := required - used:
+        raise _error(source.file, source.start, f"the text lacks {_braced(lacking)}; {expected}")
 
 
 def _read_demonstrations(file: Path) -> list[Any]:
-    """The entries of a YAML list."""
+    """The entries of a file of demonstrations, a YAML list."""
     try:
         entries = yaml.load(_text(file), Loader=Loader)
     except yaml.YAMLError as error:
@@ -383,12 +388,12 @@ def _read_demonstrations(file: Path) -> list[Any]:
 
 
 def _text(file: Path) -> str:
-    """The file's content; one that is not UTF-8 is an error."""
+    """The file's content. A file that is not UTF-8 is an error."""
     try:
         return file.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
-        found = f"byte {error.start} is 0x{error.object[error.start]:02x}"
-        raise PromptError(f"{file}: not UTF-8 ({found}); save the file as UTF-8") from None
+        wrong = f"byte {error.start} is 0x{error.object[error.start]:02x}"
+        raise PromptError(f"{file}: not UTF-8 ({wrong}); save the file as UTF-8") from None
 
 
 def _error(file: Path, line: int, what: str) -> PromptError:

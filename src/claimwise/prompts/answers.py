@@ -1,6 +1,6 @@
-"""Answers in replies as numbers: yes or no, "supported" in its degrees, ratings, letters.
+"""Read answers from replies as numbers: yes or no, degrees of "supported", ratings, letters.
 
-Where a reply leaves open which answer is meant ("Yes/No", "4 or 5", "No doubt it is so"), it has none.
+A reply that leaves open which answer it means ("Yes/No", "4 or 5", "No doubt it is so") has no answer.
 """
 
 import re
@@ -12,45 +12,45 @@ _MARKUP = re.compile(r"[*_`#\"“”]+")
 
 
 def last(pattern: re.Pattern, text: str) -> re.Match | None:
-    """The last match of a pattern, if there is any."""
+    """The last match of a pattern, if any."""
     return next(reversed([*pattern.finditer(text)]), None)
 
 
 # -- yes or no -------------------------------------------------------------------------------------
 
 _PREFIX = r"(?:(?:the |my |final |short )*(?:answer|verdict|response|statement)(?: is)?\s*[:\-]?\s*)?"
-#: What follows a yes or no that is an answer: "No contradictions were found" is none, and neither is "No. 1".
+#: What follows a yes or no that is an answer. "No contradictions were found" and "No. 1" are no answers.
 _END = (
     r"(?:(?=['’\"”*_`\])}]{0,4}(?:\s*$|[.,;:!?)–—<|…→]|\s*\n|\s+[-–—(]))(?!\.[ \t]*\d)"
     r"|(?=\s+(?:the|it|this|that|there|because|since|as|not)\b))"
 )
 
 
-#: What does not follow an answer: "Yes?" and "Yes? No?" ask; "No? It does not say so." answers.
+#: Not a question: "Yes?" and "Yes? No?" are questions, but "No? It does not say so." is an answer.
 _UNASKED = r"(?![^\w\n]*\?[^\w\n]*(?:$|\n|(?:yes|no)\b))"
 
 
 def _offered(yes: str, no: str) -> str:
-    """What does not follow an answer: the offer of another one, "Yes/No" or "yes or no"."""
+    """Not a choice of answers, such as "Yes/No" or "yes or no"."""
     return rf"(?!\s*\(?(?:and\b|or\b|/|\|)\s*(?:{yes}|{no})\b)"
 
 
 def _turn(word: str) -> str:
-    """What gainsays an answer at once: "Yes... actually no."; not "Yes, no error is there"."""
+    """What takes back an answer at once: "Yes... actually no." does, "Yes, no error is there" does not."""
     turn = r"(?:\W{0,5}\b(?:actually|rather|wait|maybe|perhaps|but|then|well)\b)?"
     return rf"{turn}[^\w\n]{{1,5}}(?:{word})\b(?=[^\w\s]|\s*$)"
 
 
-#: What follows an answer beside which the other one is not named.
+#: Neither offers the other answer, nor takes back this one.
 _ONE = f"{_offered('yes', 'no')}(?!{_turn('yes|no')})"
 _OPPOSITE = Parsed(None, "an answer, and then its opposite")
 _IT = r"\W{1,3}(?:it|this|that|(?:the|this) (?:claim|statement|summary)) is"
 
 
 def answer_first(yes: str, no: str, support: float = 1.0) -> Callable[[str, bool], Parsed]:
-    """Reader of a reply that gives one of two words first, or as a sentence of its own at the end.
+    """Return a parser of replies that begin with one of two words, or end with one as a sentence of its own.
 
-    ``support`` is what the first of the words says: nothing where it is asked whether something is hallucinated (HaluEval).
+    ``support`` is the value of the first word. It is 0 if the question is whether something is hallucinated (HaluEval).
 
     >>> answer_first("true", "false")("False: it poured.", False)
     Parsed(value=0.0, reason=None)
@@ -75,11 +75,11 @@ def answer_first(yes: str, no: str, support: float = 1.0) -> Callable[[str, bool
     def read(reply: str, cut: bool) -> Parsed:
         text = _MARKUP.sub("", reply)
         at_end = end.search(text)
-        found = first.match(text) or at_end
-        if not found:
+        answer = first.match(text) or at_end
+        if not answer:
             return Parsed(None, f"neither {yes} nor {no}")
-        value = bool(found[1])
-        if gainsaid[value].match(text, found.end(found.lastindex)) or (at_end and bool(at_end[1]) != value):
+        value = bool(answer[1])
+        if gainsaid[value].match(text, answer.end(answer.lastindex)) or (at_end and bool(at_end[1]) != value):
             return _OPPOSITE
         return Parsed(support if value else 1.0 - support)
 
@@ -96,14 +96,14 @@ _SAID = re.compile(
     rf"(?:^|[.!?:\n][\s(\[]{{0,9}}|\b(?:conclusion|therefore|thus|so|hence|overall),?\s+)(yes|no)\b{_UNASKED}{_END}",
     re.IGNORECASE,
 )
-#: "No. Yes."; but "Is it missing? No. Yes." answers two questions.
+#: "No. Yes." contradicts itself, but "Is it missing? No. Yes." answers two questions.
 _GAINSAID = re.compile(rf"(?:^|[.!:\n][\s(\[]{{0,9}})(?:yes\b{_turn('no')}|no\b{_turn('yes')})", re.IGNORECASE)
 _CONSISTENT = re.compile(
     r"\b(?:is|are|was|it['’]s|summary|statement|remains|appears|seems)"
     r"(?P<between>(?:n['’]t)?(?:,?\s+(?!but\b)[\w'’]+,?){0,3}?)\s+(?P<un>in)?consistent\b(?![^.!?\n]*\?)",
     re.IGNORECASE,
 )
-#: What a sentence says of no summary, or only of a part of it.
+#: The beginning of a sentence that does not say whether the whole summary is consistent: "whether it ...", "the rest ...".
 _SUPPOSED = re.compile(
     r"\b(?:(?:if|whether|unless)\b[^,;]*|(?:not|cannot|n['’]t)\b[^,;]*\bthat\b[^,;]*"
     r"|(?:rest|others?|otherwise|remaining|remainder|some|parts?)\b[^,;]*)$",
@@ -123,9 +123,9 @@ _DENIED = re.compile(
 def final_yes_no(reply: str, cut: bool) -> Parsed:
     """The last "Answer: ..." of a reply that reasons first; else its last yes or no, or a later "(in)consistent".
 
-    Later words that go against the answer stand if they conclude ("Therefore ..."); else they leave a bare "No." unclear,
-    as "No. Yes." is.
-    Of a reply that was cut off only "Answer: ..." is read: what else it says may be a step of the reasoning.
+    A later "(in)consistent" replaces the answer if its sentence concludes ("Therefore ..."). If not, and it contradicts a
+    yes or no without "Answer:", the answer is unclear, as in "No. Yes.". In a reply that was cut off only "Answer: ..."
+    counts: anything else may be a step of the reasoning.
 
     >>> final_yes_no("No date is wrong. The summary is therefore consistent.", cut=False)
     Parsed(value=1.0, reason=None)
@@ -133,38 +133,38 @@ def final_yes_no(reply: str, cut: bool) -> Parsed:
     Parsed(value=None, reason='cut off at its length limit')
     """
     text = _MARKUP.sub("", reply)
-    named = last(_ANSWER, text)
-    answer = named or (None if cut else last(_SAID, text))
-    consistent, at, concluded = _consistency("" if cut else text)
+    labelled = last(_ANSWER, text)
+    answer = labelled or (None if cut else last(_SAID, text))
+    consistent, start, concludes = _consistency("" if cut else text)
     if answer is None and consistent is None:
         return Parsed(None, Reason.CUT if cut else "no final yes or no")
-    if answer is None or (concluded and at > answer.start()):
+    if answer is None or (concludes and start > answer.start()):
         return Parsed(consistent)
     value = float(answer[1].lower() == "yes")
-    at_once = any(both.start() <= answer.start() < both.end() for both in _GAINSAID.finditer(text))
-    if at_once or (at > answer.start() and consistent != value and not named):
+    taken_back = any(both.start() <= answer.start() < both.end() for both in _GAINSAID.finditer(text))
+    if taken_back or (start > answer.start() and consistent != value and not labelled):
         return _OPPOSITE
     return Parsed(value)
 
 
 def _consistency(text: str) -> tuple[float | None, int, bool]:
-    """The last "consistent" (1.0) or "inconsistent" (0.0) that a text says of what it judges, where, and whether it concludes."""
+    """The last "consistent" (1.0) or "inconsistent" (0.0) in a text, its place, and whether its sentence concludes."""
     start = max(0, len(text) - 300)
-    for found in reversed([*_CONSISTENT.finditer(text, start)]):
-        before = re.split(r"[.!?\n]", text[max(0, start - 300) : found.start()])[-1]
+    for match in reversed([*_CONSISTENT.finditer(text, start)]):
+        before = re.split(r"[.!?\n]", text[max(0, start - 300) : match.start()])[-1]
         if _SUPPOSED.search(before):
             continue
-        if _PARTLY.search(found["between"]) and not found["un"]:
+        if _PARTLY.search(match["between"]) and not match["un"]:
             break
-        denied = bool(_DENIED.search(found["between"])) != bool(found["un"])
-        return float(not denied), found.start(), bool(_CONCLUDED.search(before + found["between"]))
+        denied = bool(_DENIED.search(match["between"])) != bool(match["un"])
+        return float(not denied), match.start(), bool(_CONCLUDED.search(before + match["between"]))
     return None, -1, False
 
 
 # -- supported -------------------------------------------------------------------------------------
 
-#: The label of an answer: "Supported: Yes", "**Supported** (Yes/No): No", "[Supported - yes]". An answer that stands in a
-#: sentence ("is fully supported: no discrepancy was found"), or has no colon or the like before it, has to end there.
+#: A labelled answer: "Supported: Yes", "**Supported** (Yes/No): No", "[Supported - yes]". If it is part of a sentence ("is
+#: fully supported: no discrepancy was found"), or has no colon or the like before yes or no, these must end the sentence.
 SUPPORTED = re.compile(
     r"(?<!not )(?<!Not )(?:(?P<label>\bS|(?<!\w )\bs)|\bs)(?i:upported)(?:\s*[\[(]\s*(?i:yes\s*(?:/|or)\s*no)\s*[\])])?"
     r"(?:(?P<colon>[^\w.,;!\n]{0,8}?[:?=>|–—(\[-][^\w.;]{0,12}?)|(?(label)\W{1,12}?|(?!)))"
@@ -173,7 +173,7 @@ SUPPORTED = re.compile(
 
 
 def supported(reply: str, cut: bool) -> Parsed:
-    """The last "Supported: Yes" or "Supported: No"; of a reply that was cut off, one that begins or ends its line.
+    """The last "Supported: Yes" or "Supported: No". In a reply that was cut off it must begin or end its line.
 
     >>> supported("Reasoning: it is supported. No date is wrong. Supported: Yes", cut=False)
     Parsed(value=1.0, reason=None)
@@ -181,28 +181,28 @@ def supported(reply: str, cut: bool) -> Parsed:
     Parsed(value=None, reason='cut off at its length limit')
     """
     text = _MARKUP.sub("", reply)
-    found = last(SUPPORTED, text)
-    if cut and found:
-        line = text[: found.start()].rpartition("\n")[2], text[found.end() :].partition("\n")[0]
-        if all(re.search(r"\w", part) for part in line):
-            found = None  # the reasoning may speak of the form
-    if not found:
+    answer = last(SUPPORTED, text)
+    if cut and answer:
+        around = text[: answer.start()].rpartition("\n")[2], text[answer.end() :].partition("\n")[0]
+        if all(re.search(r"\w", part) for part in around):
+            answer = None  # within a line it may be reasoning about the form of the answer
+    if not answer:
         return Parsed(None, Reason.CUT if cut else "no 'Supported: Yes' or 'Supported: No'")
-    return Parsed(float(found["answer"].lower() == "yes"))
+    return Parsed(float(answer["answer"].lower() == "yes"))
 
 
-#: A claim's "Supported:" with another answer, or none; "whether each is supported:" announces the list.
+#: A claim's "Supported:" without yes or no. "whether each is supported:" announces a list and is not meant.
 _NEITHER = re.compile(r"(?:\bS|(?<!\w )\bs)upported\W*:\W*(?!\W|(?i:yes|no)\b)")
 
 
 def claims_supported(reply: str, cut: bool) -> Parsed:
-    """The product of the claims' 0/1 verdicts (Factored Verification eq. 1), which one "No" decides.
+    """The product of the claims' verdicts, 0 or 1 (Factored Verification eq. 1): a single "No" makes it 0.
 
     >>> claims_supported("- It rained. Supported: Yes\\n- We left. Supported: No", cut=False).value
     0.0
     """
     text = _MARKUP.sub("", reply)
-    answers = [found["answer"].lower() == "yes" for found in SUPPORTED.finditer(text)]
+    answers = [match["answer"].lower() == "yes" for match in SUPPORTED.finditer(text)]
     if not answers:
         return Parsed(None, "no claim with 'Supported: Yes' or 'Supported: No'")
     if cut and all(answers):
@@ -218,17 +218,17 @@ _LABEL = re.compile(
 )
 _PLACE = re.compile(r"<answer>(.*?)(?:</answer>|$)", re.IGNORECASE | re.DOTALL)
 _OPENING = re.compile(r"\W*(?:(?:not|partially|fully|un)[\s_-]*)?supported(?![a-z])", re.IGNORECASE)
-#: The words before a label that it stands with: those of its clause.
+#: The words before a label, as far as its clause may reach back.
 _BEFORE = re.compile(r"(?:[\w'’]+[^\w.;:!?\n<>]+){0,8}$")
 _CLAUSE = re.compile(
     r"^.*(?:\b(?:(?<!anything )but|but(?= (?:it|this|that|the)\b)|only|and|rather|while|although|though|because|since|so)\b|,(?=[^,]*\b(?:is|are|was|were|be)\b[^,]*$))",
     re.IGNORECASE | re.DOTALL,
 )
 _PART = re.compile(r"\bpart(?:ial)?ly\b", re.IGNORECASE)
-#: After a denial, what leaves open whether a part is supported, or whether the label is meant.
+#: Words after a "not" that leave open whether a part is supported, or whether the label is denied at all.
 _OPEN = re.compile(r"\b(?:fully|completely|entirely|wholly|totally|all|that|whether|if)\b", re.IGNORECASE)
 _IS = re.compile(r"\b(?:is|are|was|were)\b", re.IGNORECASE)
-#: Neither a label nor its denial: "far from supported", "it would be supported if".
+#: Words that make a label unclear: "far from supported", "it would be supported if".
 _HARDLY = re.compile(
     r"\b(?:far from|anything but(?: \w+)?|poorly|insufficiently|inadequately|weakly|rarely|scarcely|little|fail(?:s|ed)? to be"
     r"|(?:would|could|might|may) be)\W*$",
@@ -237,7 +237,7 @@ _HARDLY = re.compile(
 
 
 def supported_label(reply: str, cut: bool) -> Parsed:
-    """WiCE's three labels; a partially supported claim lies below one half, since not all of it is supported.
+    """WiCE's three labels. The value of a partially supported claim is below one half, since not all of it is supported.
 
     >>> [supported_label(reply, cut=False).value for reply in ("partially_supported", "It isn't supported.")]
     [0.25, 0.0]
@@ -248,28 +248,28 @@ def supported_label(reply: str, cut: bool) -> Parsed:
     if cut and not places and not _OPENING.match(reply):
         return Parsed(None, Reason.CUT)
     text = re.sub(r"[_*]+", " ", places[-1] if places else reply)
-    values = {_label(text, found) for found in _LABEL.finditer(text)}
+    values = {_label(text, label) for label in _LABEL.finditer(text)}
     if len(values) != 1:
         return Parsed(None, "several labels" if values else "no label")
     value = values.pop()
     return Parsed(value, "unclear whether in part or not supported" if value is None else None)
 
 
-def _label(text: str, found: re.Match) -> float | None:
-    """The value of one label; None where it is denied, but not outright ("not fully supported")."""
-    before = _BEFORE.search(text[max(0, found.start() - 200) : found.start()])[0]
+def _label(text: str, label: re.Match) -> float | None:
+    """The value of one label; None if it is unclear ("not fully supported")."""
+    before = _BEFORE.search(text[max(0, label.start() - 200) : label.start()])[0]
     before = _CLAUSE.sub("", re.sub(r"\s+", " ", before))
-    answer = SUPPORTED.match(text, found.start())
+    answer = SUPPORTED.match(text, label.start())
     if _HARDLY.search(before):
         return None
-    if found["un"] or (answer and answer["answer"].lower() == "no"):
+    if label["un"] or (answer and answer["answer"].lower() == "no"):
         return 0.0
     if denial := _DENIED.search(before):
-        # "that he did not is supported"
-        elsewhere = before[: denial.start()].strip() and _IS.search(before, denial.end())
-        unclear = _PART.search(before) or _OPEN.search(before, denial.end()) or elsewhere or found["by_nothing"]
+        # In "that he did not is supported" the denial is part of the claim.
+        within_claim = before[: denial.start()].strip() and _IS.search(before, denial.end())
+        unclear = _PART.search(before) or _OPEN.search(before, denial.end()) or within_claim or label["by_nothing"]
         return None if unclear else 0.0
-    if found["by_nothing"]:
+    if label["by_nothing"]:
         return 0.0
     return 0.25 if _PART.search(before) else 1.0
 
@@ -278,10 +278,10 @@ def _label(text: str, found: re.Match) -> float | None:
 
 
 def _number(top: int) -> str:
-    """A number that may be a rating on a scale up to ``top``.
+    """The pattern of a number that may be a rating on a scale up to ``top``.
 
-    That is no percentage, no -4, no 6-1 of a football match, no number of "4 or 5" or "4, 5, 3", nothing on another scale
-    (4/10, "4 (out of 10)"), and not the scale itself (the 5 of 4/5).
+    It does not match a negative number, a result such as 6-1, one of several numbers ("4 or 5", "4, 5, 3"), a number on
+    another scale (4/10, "4 (out of 10)"), or the end of the scale (the 5 of 4/5).
     """
     return (
         r"(?<![\d.−–<>≤≥-])(?<!\d/)(?<!\d [/–-] )(?<!\d (?:of|or|to) )(?<!\d and )(?<!\d[,;] )(?<!out of )(?<!star of )(?<!stars of )"
@@ -291,7 +291,7 @@ def _number(top: int) -> str:
 
 
 def _scale(low: str, top: str) -> re.Pattern:
-    """What names the scale itself: "on a scale of 1 to 5", "(1-5)"."""
+    """The pattern of words that name the scale: "on a scale of 1 to 5", "(1-5)"."""
     return re.compile(
         rf"\b(?:scale|range|from|between)\W+(?:of\W+|from\W+|between\W+)*(?:{low})\W*(?:-|–|to|and)\W*(?:{top})\b"
         rf"|\(\s*(?:{low})\s*[-–]\s*(?:{top})\s*\)",
@@ -302,12 +302,12 @@ def _scale(low: str, top: str) -> re.Pattern:
 _NUMBER = _number(5) + "(?!%)"
 _THEN = r"(?=\s*(?:$|\n|[^\w\s]|(?:for|in|on|out|overall|because|since|due|based|with|to|as)\b))"
 _OF_FIVE = r"(?:(?:\s*stars?)?\s*(?:/|out of)\s*(?:5\b|five\b))"
-# "2 of 5" may count facts: a rating where stars are named or nothing else is.
+# "2 of 5" may count facts. It is a rating if "stars" follows, or if nothing that could be counted does.
 _FROM_FIVE = rf"(?:(?:\s*stars?)?\s+of\s+(?:5|five)\b(?:\s*stars?\b|{_THEN}))"
 _SCORE = r"(?:scor(?:e[sd]?|ing)|rat(?:e[sd]?|ing)|give|giving|assign(?:ed|ing)?|award(?:ed|ing)?)"
-#: The label that prompts give a rating, before a number that counts nothing ("2 errors") and begins no list ("1. The").
+#: The label "Consistency:" of a rating, before a number that does not count ("2 errors") or begin a list ("1. The").
 _CONSISTENCY = rf"consistency\s*[:=][^\w\n]{{0,4}}(?!1\.\s)(?=[\d.]+%?{_THEN})"
-# From the plainest statement of a rating to the least plain; the first kind that occurs decides.
+# From the clearest way to state a rating to the least clear. The first that occurs decides.
 _FIVE_PLACES = (
     rf"^\W*{_NUMBER}(?:{_OF_FIVE}|{_FROM_FIVE})?(?:\s*\(|\W*(?:$|\n|stars?\b(?!\s*\?)))",
     rf"\b(?:final|overall|total)\s+(?:\w+\s+)?(?:score|rating)\b[^\d\n]{{0,60}}?{_NUMBER}",
@@ -320,7 +320,7 @@ _FIVE_PLACES = (
     rf"{_NUMBER}{_OF_FIVE}",
     rf"\bscore\s+{_NUMBER}\W*$",
     rf"[.:;!?\n]\s*{_NUMBER}\W*$",
-    # "4. The summary is": after "1." may come a list, and "4." is of one where another number follows.
+    # "4. The summary is", unless it may be an item of a list: "1." may begin one, and another number may follow "4.".
     rf"^(?!\W*1\.\s)\W*{_NUMBER}(?:[.:]\s|,\s(?![^.\n]{{0,30}}\d)|\s+[-–—]\s|\s+(?:because|since)\b)(?!\s*\d)"
     r"(?![\s\S]*(?:\n|[.!?] )\W*\d{1,2}[.)]\s)",
 )
@@ -348,16 +348,16 @@ _STAR_WORD = re.compile(
 
 
 def _plain(reply: str) -> str:
-    """Without Markdown's marks, and without long runs of blanks, over which the patterns' time grows as their square."""
+    """The reply without Markdown's marks, and without long runs of white space, in which the patterns take quadratic time."""
     return re.sub(r"\s{20,}", "\n\n", re.sub(r"[*_`]", "", reply))
 
 
 def one_to_five(reply: str, cut: bool) -> Parsed:
     """A rating s from 1 to 5 as (s - 1) / 4.
 
-    A rating given before a "breakdown" into aspects is the rating. Where a reply otherwise gives several ratings
-    of the same kind that differ, it has none: which of them is meant would be a guess. So would "1. The summary"
-    be: it may be the first of a list of errors.
+    A rating before a "breakdown" into aspects is the rating. Otherwise a reply with several different ratings of the same
+    kind has none, because choosing one would be a guess. "1. The summary" has none either: it may be the first of a list
+    of errors.
 
     >>> [one_to_five(r, False).value for r in ("4", "Four stars. It omits a name.", "On a scale of 1 to 5 I rate it 2.")]
     [0.75, 0.75, 0.25]
@@ -370,30 +370,31 @@ def one_to_five(reply: str, cut: bool) -> Parsed:
     if _OTHER_SCALE.search(text):
         return Parsed(None, "a rating on another scale")
     text = _STAR_WORD.sub(lambda word: f"{_WORDS[word[1].lower()]} ", text)
-    found = _rating(_BREAKDOWN.split(text, maxsplit=1)[0], _FIVE, 1, 5)
-    return found if found.value is not None else _rating(text, _FIVE, 1, 5)
+    overall = _rating(_BREAKDOWN.split(text, maxsplit=1)[0], _FIVE, 1, 5)
+    return overall if overall.value is not None else _rating(text, _FIVE, 1, 5)
 
 
 def zero_to_hundred(reply: str, cut: bool) -> Parsed:
-    """A rating from 0 to 100 as a share of 100; a fraction of 1 would be one of another scale.
+    """A rating from 0 to 100 as a share of 100. A fraction of 1 is not accepted: it is on another scale.
 
     >>> [zero_to_hundred(reply, False).value for reply in ("Scores: 85", "0.85", "I would give it 7 of 10.")]
     [0.85, None, None]
     """
-    found = _rating(_HUNDRED_SCALE.sub(" ", _plain(reply)), _HUNDRED, 0, 100)
-    return Parsed(None, "a rating on another scale") if 0 < (found.value or 0) < 0.01 else found
+    rating = _rating(_HUNDRED_SCALE.sub(" ", _plain(reply)), _HUNDRED, 0, 100)
+    return Parsed(None, "a rating on another scale") if 0 < (rating.value or 0) < 0.01 else rating
 
 
 def _rating(text: str, places: tuple[re.Pattern, ...], low: float, high: float) -> Parsed:
+    """The rating at the first of the places that has one on the scale, as a share of the scale."""
     reason = "no rating in the reply"
     for place in places:
         numbers = {float(number) for number in place.findall(text)}
-        found = {number for number in numbers if low <= number <= high}
-        if len(found) > 1:
-            return Parsed(None, f"several ratings: {', '.join(f'{n:g}' for n in sorted(found))}")
-        if found:
-            return Parsed((found.pop() - low) / (high - low))
-        if numbers:  # perhaps the score of a match, or a year: a plainer rating may follow
+        ratings = {number for number in numbers if low <= number <= high}
+        if len(ratings) > 1:
+            return Parsed(None, f"several ratings: {', '.join(f'{n:g}' for n in sorted(ratings))}")
+        if ratings:
+            return Parsed((ratings.pop() - low) / (high - low))
+        if numbers:  # perhaps the score of a match, or a year: go on looking
             reason = f"rating {numbers.pop():g} is not from {low:g} to {high:g}"
     return Parsed(None, reason)
 
@@ -414,7 +415,7 @@ def a_to_e(reply: str, cut: bool) -> Parsed:
     >>> [a_to_e(reply, False).value for reply in ("D", "E: The summary is consistent. 5 points.", "A or B", "Excellent")]
     [0.75, 1.0, None, None]
     """
-    found = _LETTER.search(_plain(reply))
-    if not found:
+    match = _LETTER.search(_plain(reply))
+    if not match:
         return Parsed(None, "no letter from A to E in the reply")
-    return Parsed("ABCDE".index((found[1] or found[2]).upper()) / 4)
+    return Parsed("ABCDE".index((match[1] or match[2]).upper()) / 4)

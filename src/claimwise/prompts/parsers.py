@@ -1,9 +1,9 @@
-"""What a model's reply says: one parser for each ``reply`` kind that a prompt may name.
+"""Parse a model's reply: one parser for each kind of ``reply`` that a prompt may name.
 
-A parser returns a value, or none and the reason why; it never guesses. What a careful reader would accept is
-accepted: numbers past 9, bullets of every kind, preambles, code fences, trailing commas, "Yes." with an
-explanation. Refusals and empty replies have a reason of their own. Reasons do not quote the reply, so that
-tables can count them; the reply itself is in the response cache.
+A parser returns a value, or no value and the reason; it never guesses. It accepts what a careful reader would accept:
+numbers past 9, bullets of every kind, preambles, code fences, trailing commas, "Yes." with an explanation. Refusals and
+empty replies have reasons of their own. Reasons do not quote the reply, so that tables can count them; the reply itself
+is in the response cache.
 
 ==================  ==================================================  ===================================
 kind                reply                                               value
@@ -12,11 +12,11 @@ list                a bulleted or numbered list                         tuple of
 json-claims         JSON with a list of texts                           tuple of str
 sentences           sentences, each a claim                             tuple of str
 yes-no, true-false  the answer first, then perhaps an explanation       1.0 or 0.0
-hallucinated-yes-no the same, "yes" for what is not supported          0.0 or 1.0
+hallucinated-yes-no the same, but "yes" means not supported             0.0 or 1.0
 final-yes-no        reasoning, then the answer                          1.0 or 0.0
 supported-reasoning "Reasoning: ... Supported: Yes"                     1.0 or 0.0
 supported-label     supported / partially_supported / not_supported     1.0, 0.25 or 0.0
-claims-supported    a list of claims, each with "Supported: Yes"        1.0 where all are, else 0.0
+claims-supported    a list of claims, each with "Supported: Yes"        1.0 if all are, else 0.0
 rating-1-5, stars   a number from 1 to 5, anywhere sensible             (s - 1) / 4
 rating-0-100        a number from 0 to 100                              s / 100
 choice-a-e          a letter, E best                                    0.0, 0.25 ... 1.0
@@ -40,11 +40,11 @@ class Kind(NamedTuple):
     """A kind of reply.
 
     Attributes:
-        read: gets a reply and whether it was cut off.
-        choices: answers of one token, and their values. A model that gives probabilities is asked for those of the
-            answers, and the value is their mean weighted by probability: p(Yes) / (p(Yes) + p(No)) (ACUEval sec. 3), and
-            sum k p(k) rescaled from 1-5 to [0, 1] (ACUEval appendix A).
-        schema: a JSON schema, for servers that can hold a reply to one.
+        read: the parser, a function of the reply and of whether it was cut off.
+        choices: answers of one token, and their values. If a model gives probabilities, the value is the mean of these
+            values weighted by the answers' probabilities: p(Yes) / (p(Yes) + p(No)) (ACUEval sec. 3), and sum k p(k)
+            rescaled from 1-5 to [0, 1] (ACUEval appendix A).
+        schema: a JSON schema of the reply, for servers that can enforce one.
     """
 
     read: Callable[[str, bool], Parsed]
@@ -87,10 +87,10 @@ _TEXTS = {"corrected-summary": Kind(texts.corrected), "text": Kind(texts.plain_t
 
 KINDS: Mapping[str, Kind] = _CLAIMS | _NUMBERS | _CRITIQUES | _TEXTS
 
-#: Replies that are worked out in words before a yes or no.
+#: Kinds of reply that reason before they answer yes or no.
 REASONED = ("final-yes-no", "supported-reasoning", "claims-supported")
 
-#: The kinds of reply whose value a role has a use for.
+#: The kinds of reply that a role's prompts may have.
 FOR_ROLE: Mapping[str, Mapping[str, Kind]] = {
     "decompose": _CLAIMS,
     "verify": _NUMBERS,
@@ -100,11 +100,11 @@ FOR_ROLE: Mapping[str, Mapping[str, Kind]] = {
     "summarise": _TEXTS,
 }
 
-#: Characters of a reply that are read, after its thoughts: some patterns' time grows with the square of its length.
+#: The most characters of a reply that are read, without its thoughts: some patterns take quadratic time.
 _LONGEST = 20_000
-#: White space that a model which has lost its way writes up to its length limit, and patterns would go over for minutes.
+#: A long run of white space: a broken model may write it up to its length limit, and patterns would take minutes.
 _BLANK = re.compile(r"\s{20,}")
-#: Between what marks models write their thoughts: <think>, [THINK] (Magistral), <seed:think>, the channels of gpt-oss.
+#: The marks around a model's thoughts: <think>, [THINK] (Magistral), <seed:think>, the channels of gpt-oss.
 _THOUGHT = r"(?:seed:)?(?:think|thinking|thought)[>\]▷]"
 _THOUGHTS = re.compile(rf"[<\[◁]{_THOUGHT}|<\|channel\|>", re.IGNORECASE)
 _THOUGHTS_END = re.compile(
@@ -113,13 +113,14 @@ _THOUGHTS_END = re.compile(
 
 
 def parse(kind: str, reply: str | None, *, cut: bool = False) -> Parsed:
-    """Read a reply.
+    """Parse a reply of a kind of ``KINDS``.
 
-    Of the model's thoughts, which some servers leave above the answer, nothing is read. ``cut``: the reply was stopped by
-    its length limit. The item of a list in which that happened is left out, and the reason stands beside those that were
-    read; where it was the only one there is no value. Neither has a text: what it lacks would count as left out on purpose;
-    nor has reasoning that did not get to the answer that it was asked for. Any reply is cut at 20,000 characters, four times
-    what the longest one takes.
+    The model's thoughts, which some servers leave above the answer, are not read. Replies are read up to 20,000 characters,
+    four times what the longest one needs.
+
+    ``cut`` is whether the reply was stopped by its length limit. Then the last, unfinished item of a list is left out, and
+    the other items have a reason beside them; if there are none, there is no value. A text that was cut has no value,
+    because what it lacks would count as left out on purpose. Nor has reasoning that did not reach its answer.
 
     Raises:
         KeyError: there is no such kind.
@@ -134,11 +135,12 @@ def parse(kind: str, reply: str | None, *, cut: bool = False) -> Parsed:
     (0.0, Parsed(value=None, reason='cut off at its length limit'))
     """
     read = KINDS[kind].read
-    reply = _THOUGHTS_END.split(reply or "")[-1].strip()  # a template may have written the opening mark
+    # Only the closing mark is looked for: the opening one may be in the model's chat template and so not in the reply.
+    reply = _THOUGHTS_END.split(reply or "")[-1].strip()
     if not reply:
         return Parsed(None, Reason.EMPTY_REPLY)
     if _THOUGHTS.match(reply):
         return Parsed(None, Reason.CUT)
-    shown = reply if kind in _TEXTS else _BLANK.sub("\n\n", reply)
-    found = read(shown[:_LONGEST], cut or len(shown) > _LONGEST)
-    return Parsed(None, Reason.REFUSAL) if found.value is None and texts.is_refusal(reply) else found
+    content = reply if kind in _TEXTS else _BLANK.sub("\n\n", reply)
+    parsed = read(content[:_LONGEST], cut or len(content) > _LONGEST)
+    return Parsed(None, Reason.REFUSAL) if parsed.value is None and texts.is_refusal(reply) else parsed

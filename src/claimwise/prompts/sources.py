@@ -1,15 +1,15 @@
-"""Several sources as one text, in the way Factored Verification's prompts print them, and back.
+"""Join several sources to one text, as Factored Verification's prompts print them, and separate them again.
 
-A verifier or critic takes one document; where the sources are papers, that document is ``joined(...)`` of the
-cited ones (Factored Verification sec. 3.2: only the cited abstracts are shown). A paper is named by the line by
-which summaries cite it, "Ling and Roy (2009)"; ``claimwise.metrics.factored.citations`` finds such names in prose.
+A verifier or critic takes one document. If the sources are papers, that document is ``joined(...)`` of the cited ones
+(Factored Verification sec. 3.2: only the cited abstracts are shown). A paper's name is its citation in summaries, "Ling
+and Roy (2009)"; ``claimwise.metrics.factored.citations`` finds such names in prose.
 """
 
 import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-#: Lower-case words, and capitalised ones, that belong to the surname after them.
+#: Words that belong to the surname after them, lower-case or capitalised.
 PARTICLES = frozenset(
     "van von der den de del della dela di da das dos do du la le les lo el al ten ter te zu zur zum 't af av bin ibn "
     "ben mac mc ní nic ó st st.".split()
@@ -29,7 +29,7 @@ class Source(NamedTuple):
 
 
 def surname(author: str) -> str:
-    """The name by which an author is cited: the last one, with its particles.
+    """The surname of an author: the last name, with its particles.
 
     >>> surname("Marta Núñez"), surname("Ilse van der Meer"), surname("Jan Van den Bossche"), surname("Orla Ní Bhriain")
     ('Núñez', 'van der Meer', 'Van den Bossche', 'Ní Bhriain')
@@ -44,7 +44,7 @@ def surname(author: str) -> str:
 
 
 def cited(surnames: Sequence[str], year: str) -> str:
-    """The reference of a paper, by its authors' surnames (at least one) and year ("n.d." where it has none).
+    """The reference of a paper with these authors' surnames (at least one) and this year ("n.d." if it has none).
 
     >>> cited(["Ling"], "2009"), cited(["Ling", "Roy"], "2009a"), cited(["Ling", "Roy", "Ames"], "2009")
     ('Ling (2009)', 'Ling and Roy (2009a)', 'Ling et al. (2009)')
@@ -65,7 +65,7 @@ def joined(sources: Iterable[Source]) -> str:
 
 
 def stated(sentence: str) -> str:
-    """What a sentence of a document says itself, without the label that ``joined`` gives it: nothing where it is a heading.
+    """A sentence of a document without the label that ``joined`` wrote before it; empty for a heading.
 
     >>> stated("Abstract: It helped."), stated("Ling (2009):"), stated("Title: Creatine"), stated("It rained.")
     ('It helped.', '', '', 'It rained.')
@@ -74,7 +74,7 @@ def stated(sentence: str) -> str:
 
 
 def separated(document: str) -> list[Source]:
-    r"""The sources of a document that ``joined`` made; none for any other text.
+    r"""The sources of a document that ``joined`` made; an empty list for any other text.
 
     >>> separated("Ling (2009):\n\nTitle: Creatine\n\nAbstract: It helped.")
     [Source(reference='Ling (2009)', title='Creatine', text='It helped.')]
@@ -90,5 +90,5 @@ def separated(document: str) -> list[Source]:
 
 
 def references(document: str) -> list[str]:
-    """The names of the sources in a document that ``joined`` made; none for any other text."""
+    """The references of the sources in a document that ``joined`` made; an empty list for any other text."""
     return [source.reference for source in separated(document)]

@@ -1,6 +1,6 @@
-"""What is written in replies: texts without preambles and notes on them, critiques, and lists of claims.
+"""Read texts from replies: texts without preambles and notes, critiques, and lists of claims.
 
-Lists have bullets and numbers of every kind, or are JSON that is nearly JSON.
+Lists have bullets and numbers of every kind, or are JSON, perhaps with errors.
 """
 
 import json
@@ -18,7 +18,7 @@ from claimwise.text import sentences as spans
 
 
 class CritiqueParts(NamedTuple):
-    """What a critique says; ``support`` is None where the reply has no verdict."""
+    """A critique; ``support`` is None if the reply has no verdict."""
 
     text: str
     support: float | None = None
@@ -28,7 +28,7 @@ _CANNOT = (
     r"(?:i (?:\w+ly )?(?:cannot|can not|can['’]?t|will not|won['’]t|am (?:\w+ly )?(?:not able|unable))"
     r"|i['’]m (?:\w+ly )?(?:not able|unable)|i['’]ll not)"
 )
-#: An inability of the writer's own; "Unfortunately for United, Smith will not play" is what a summary may say.
+#: The writer is unable or unwilling. "Unfortunately for United, Smith will not play" may be a summary.
 _REFUSED = re.compile(
     rf"^[^\w\"“'‘]*(?:{_CANNOT}|sorry\W+(?:but )?(?:cannot|can['’]?t|unable)"
     r"|(?:i['’]?m sorry|i am sorry|sorry|i apologi[sz]e|my apologies|unfortunately|as an ai)\b[^\"“]{0,200}?"
@@ -41,7 +41,7 @@ _REFUSED = re.compile(
 
 
 def is_refusal(reply: str) -> bool:
-    """Whether the reply says that its writer will not answer, rather than answering.
+    """Whether a reply refuses to answer.
 
     >>> is_refusal("I'm sorry, but I cannot help with that."), is_refusal("I'm sorry to say that Ann cannot come.")
     (True, False)
@@ -51,16 +51,17 @@ def is_refusal(reply: str) -> bool:
 
 # -- critiques -------------------------------------------------------------------------------------
 
-#: The labels of a critique's parts, with ``SUPPORTED``; a text that speaks of "a revised claim: ..." has none.
+#: The labels of a critique's parts, besides ``SUPPORTED``. "A revised claim: ..." within a sentence is no label.
 _CRITIQUE = re.compile(r"(?<![^\W_])critique[\W_]*?:[*_]*", re.IGNORECASE)
 _REVISED = re.compile(r"(?<![^\W_])(?:R|(?<!\w )r)(?i:evised claim)[\W_]*?:[*_]*")
-#: With what the line of the next label begins.
+#: Marks and numbers at the beginning of the next label's line.
 _LABEL_MARKS = re.compile(r"(?:[*_#\s]{1,40}|\n[\W_]{0,40}(?:\d[.)][\W_]{0,40})?)$")
 
 
 def critique_block(reply: str, cut: bool) -> Parsed:
-    """The critique and its answer, in any order; a claim that it revises is not kept. A critique without its label stands
-    above the others, or after the answer.
+    """The critique and its verdict, in any order, without the revised claim.
+
+    A critique without a label is the text above the other labels or, if there is none, the text after the verdict.
 
     >>> critique_block("Supported: No\\n\\nCritique: It says 20.\\n\\nRevised Claim: Ling had 20.", False).value
     CritiqueParts(text='It says 20.', support=0.0)
@@ -73,12 +74,12 @@ def critique_block(reply: str, cut: bool) -> Parsed:
         support, reason = supported(reply, cut)
     if support is None:
         return Parsed(None, reason)
-    # The answer is the last one, but for one on the claim as revised.
+    # The verdict is the last one above the revised claim: a later one may be about the revised claim.
     answer = last(SUPPORTED, above.replace("_", " ")) or last(SUPPORTED, reply.replace("_", " "))
     starts = sorted(label.start() for label in (critique, answer, revised) if label)
 
     def part(start: int) -> str:
-        end = next((one for one in starts if one >= start), len(reply))
+        end = next((label_start for label_start in starts if label_start >= start), len(reply))
         return _strip(_LABEL_MARKS.sub("", reply[start:end]))
 
     text = part(critique.end() if critique else 0)
@@ -87,7 +88,7 @@ def critique_block(reply: str, cut: bool) -> Parsed:
     return Parsed(CritiqueParts(text, support))
 
 
-#: A number written as a rating: named, out of five, or by itself; "4 people died" and "4.5 million left" are comments.
+#: A number that is a rating: with its label, out of five, or alone. "4 people died" and "4.5 million left" are comments.
 _RATED = re.compile(
     r"^\W*(?:consistency\W*)?[1-5](?:\.\d)?(?:\s*/\s*5(?!\w)|(?![ \t]*(?:[\w%]|,\s*\d)|-\w|\.\d))[*_]*[\s.,:)\-–—]*",
     re.IGNORECASE,
@@ -95,7 +96,7 @@ _RATED = re.compile(
 
 
 def rating_comment(reply: str, cut: bool) -> Parsed:
-    """A comment, and the rating before it or in it, if there is one.
+    """A comment, and the rating before it or in it, if any.
 
     >>> rating_comment("2. One name is wrong.", False).value
     CritiqueParts(text='One name is wrong.', support=0.25)
@@ -109,32 +110,32 @@ def rating_comment(reply: str, cut: bool) -> Parsed:
 
 
 def feedback(reply: str, cut: bool) -> Parsed:
-    """A comment, which is of use without its end, too."""
+    """A comment. One that was cut off is kept: it is useful without its end."""
     text, reason = _whole(_after("feedback", reply)[0], cut=False)
     return Parsed(CritiqueParts(text) if text else None, reason)
 
 
 # -- texts -----------------------------------------------------------------------------------------
 
-#: What a text may stand in as a whole: quotes, emphasis, code.
+#: Marks that may be around a whole text: code, emphasis, quotes.
 _WRAPS = (("```", "```"), ("**", "**"), ("__", "__"), ("*", "*"), ("_", "_"), ("`", "`"), ('"', '"'), ("“", "”"))
 
 
 def _strip(text: str) -> str:
-    """The text without white space, and without the marks that all of it stands in.
+    """The text without outer white space, and without marks around the whole of it.
 
-    Marks of a part stay: ``Ann said "no"`` ends in a quotation mark of its own.
+    Marks around a part are kept, as at the end of ``Ann said "no"``.
     """
     text = text.strip()
     for first, end in _WRAPS:
         inner = text[len(first) : -len(end)]
         if text == f"{first}{inner}{end}" and first not in inner and end not in inner:
-            return _strip(re.sub(r"^\w+\n", "", inner) if first == "```" else inner)  # "markdown", "text"
+            return _strip(re.sub(r"^\w+\n", "", inner) if first == "```" else inner)  # the language
     return text
 
 
 def _whole(text: str, cut: bool, marked: bool = False) -> Parsed:
-    """A text that a model was asked to write, where it wrote it to its end; one that it announced is no refusal."""
+    """A text, unless it is cut off, empty or a refusal. A text after a heading (``marked``) is never a refusal."""
     if not marked and is_refusal(text):
         return Parsed(None, Reason.REFUSAL)
     if cut:
@@ -143,12 +144,12 @@ def _whole(text: str, cut: bool, marked: bool = False) -> Parsed:
 
 
 def _after(marker: str, reply: str) -> tuple[str, bool]:
-    """What follows a heading, or all of the reply, and whether it has the heading."""
+    """The text after a heading and True; if the reply has no such heading, all of it and False."""
     parts = re.split(rf"(?<![^\W_]){marker}[\W_]*?:[*_]*", reply, maxsplit=1, flags=re.IGNORECASE)
     return _strip(parts[-1]), len(parts) > 1
 
 
-#: How a note on how the text was written begins; "Note: All times are in BST." is part of a summary, and so is what is quoted.
+#: The beginning of a note on how the text was written. "Note: All times are in BST." and quoted words belong to a summary.
 _NOTE = re.compile(
     r"[\W_]{0,40}(?:(?:explanation|changes made)[*_ \t]*:|(?<![\"“])(?:please )?let me know (?:if|what|whether)\b"
     r"|(?P<note>note[*_ \t]*:|(?<![\"“])i(?: have|['’]ve)? (?:removed|revised|corrected)\b))",
@@ -163,14 +164,14 @@ _ITEMS = re.compile(r"[*_ \t]*(?:\n\s*(?:[-*•]|\d{1,3}[.)])[^\n]*)+")
 
 
 def _written(text: str, cut: bool, marked: bool) -> Parsed:
-    """A text that was asked for, without notes on it at its end."""
+    """A text without notes on its writing at its end; see ``_whole``."""
     while start := _note(text):
         text = _strip(text[:start])
     return _whole(text, cut, marked)
 
 
 def _note(text: str) -> int:
-    """Where a note begins at a text's end: a last paragraph, or a list after "Changes made:"; 0 without any."""
+    """Where a note at the text's end begins (a last paragraph, or a list after "Changes made:"); 0 if there is none."""
     for gap in _GAP.finditer(text):
         note = _NOTE.match(text, gap.end())
         at_end = note and (_ITEMS.fullmatch(text, note.end()) or not _GAP.search(text, note.end()))
@@ -180,12 +181,12 @@ def _note(text: str) -> int:
 
 
 def corrected(reply: str, cut: bool) -> Parsed:
-    """What follows "Corrected summary:", or the reply as a text."""
+    """The text after "Corrected summary:"; if there is no such heading, the reply as ``plain_text`` reads it."""
     text, marked = _after("corrected summary", reply)
     return _written(text, cut, marked) if marked else plain_text(reply, cut)
 
 
-#: "Sure!", "Of course, here is the summary." and the like; "OK Go released a video" begins a text.
+#: "Sure!", "Of course, here is the summary." and the like. "OK Go released a video" is no preamble.
 _PREAMBLE = re.compile(
     r"^(?:(?:sure|certainly|of course|okay|ok)(?: thing)?(?=\W{0,40}\n|[,.:;!]|\s+[-–—]|\s+(?:here|the following|i)\b)"
     r"(?:[^\n]{0,200}[:!]|\W{0,40}|[^\n]{0,200}\b(?:happy to|glad to|no problem|let['’]s (?:do|go|see)|let me|below|"
@@ -219,35 +220,35 @@ _BULLET = re.compile(
 _LABEL = re.compile(
     r"^\**(?:independent |atomic )?(?:fact|claim|acu)(?:\s*#?\d+\**\s*[:.)-]|\**\s*:)\**\s*", re.IGNORECASE
 )
-#: A pair of marks around words; an asterisk by itself, 2*3*4 and snake_case have no such pair.
+#: A pair of marks around words, unlike a single asterisk, 2*3*4 and snake_case.
 _EMPHASIS = re.compile(
     r"(?<![\w*])(\*{1,3})(?![\s*])(.{1,500}?)(?<![\s*])\1(?![\w*])|(?<!\w)(__?)(?![\s_])(.{1,500}?)(?<![\s_])\3(?!\w)"
 )
 _LEFT_OVER = re.compile(r"^\*+\s+|^\*{2,}|\s+\*+$|\*{2,}$")
-#: A list that begins within the line of its heading: "The claims are: - It rained."
+#: A list that begins in the line of its heading: "The claims are: - It rained."
 _INLINE = re.compile(
     r"^.*?(?:claims|facts)[^:\n]*:[*_]*[ \t]*(?P<items>(?:[-•]|(?<!\*)\*|\(?1[.)])[ \t]+\S.*)$",
     re.IGNORECASE | re.MULTILINE,
 )
-#: A line in emphasis that does not end as a sentence does; one that has a bullet, above bullets that stand further in.
+#: An emphasised line that does not end like a sentence. If it has a bullet, more indented bullets must follow.
 _HEADING = re.compile(
     r"^(?P<indent>[ \t]*)(?P<bullet>(?:[-*+•]|\d{1,3}[.)])[ \t]+)?(?P<mark>\*{1,3}|__?)(?!\s|(?i:fact|claim|acu)?\s*\d)"
     r"(?:(?!(?P=mark)).)+(?<![\s.!?\"”])(?P=mark)[ \t]*$(?(bullet)(?=\n+(?P=indent)[ \t]+(?:[-*+•]|\d{1,3}[.)])[ \t]))",
     re.MULTILINE,
 )
 _MARK = re.compile(r"\s*([-•*]|\(?\d{1,3}[.)])\s")
-#: The mark of another item within a line. It follows the end of a sentence, which the dot of "Fig. 2" is not.
+#: The mark of a further item in a line. It follows the end of a sentence; the dot of "Fig. 2" is no such end.
 _NEXT = re.compile(
     r"(?<=[.!?])(?<!\b(?i:no|vs)\.)(?<!\b(?i:fig|vol)\.)[ \t]+(?P<mark>[-•*]|\(?\d{1,3}[.)])[ \t]+(?=[\"“(]?[A-Z\d])"
 )
 
 
 def bullets(reply: str, cut: bool) -> Parsed:
-    r"""The items of a list: text before the first bullet is dropped, and so are duplicates and what follows the list.
+    r"""The items of a list, without duplicates and without the text before and after the list.
 
-    A wrapped item (its next line indented, or beginning with a small letter) is joined. A heading ("- People:", or
-    "**People**" without a full stop) is not an item, and neither is one that was cut off: it says something that the
-    summary may not. A reply that was cut off within its only item has none.
+    The lines of a wrapped item (the next line is indented, or begins with a small letter) are joined. A heading
+    ("- People:", or "**People**" without a full stop) is not an item. An item that was cut off is left out, because the
+    summary may not say what it seems to say.
 
     >>> bullets("The claims are:\n- It rained\n  all day.\n- **We** left.\n\nI hope this helps!", cut=False).value
     ('It rained all day.', 'We left.')
@@ -264,49 +265,52 @@ def bullets(reply: str, cut: bool) -> Parsed:
         elif not line.strip():
             open_item, ended = False, True
         elif open_item and (line[0].isspace() or line.lstrip()[0].islower()):
-            items[-1] += " " + line.strip()
+            items[-1] += " " + line.strip()  # the item goes on
         else:
             open_item = False
-    if cut and items and not ended:
+    if cut and items and not ended:  # an item before an empty line is finished
         items.pop()
     return _unique((item for item in items if not item.rstrip("*").endswith(":")), cut)
 
 
 def _one_a_line(reply: str) -> str:
-    """The reply with a line for each item of a list that stands in one line, or that begins in its heading's line.
+    """The reply with one line per item, if a list is all in one line or begins in its heading's line.
 
-    The claims of a heading's line may end without a full stop: any dash parts them, where no line below has a bullet.
+    Claims in a heading's line may lack a full stop. If no later line has a bullet, any dash separates them.
     """
     heading = _INLINE.search(reply)
     if heading and not _BULLET.match(_plain(heading[0])):  # "- It has two claims: - ..." is an item
         start, end = heading.span("items")
-        items = _apart(heading["items"])
+        items = _split_items(heading["items"])
         if "\n" not in items and not any(_items(reply[end:].splitlines())):
             items = re.sub(r"\s([-•*])\s+", r"\n\1 ", items)
         return f"{reply[:start]}\n{items}{reply[end:]}"
     lines = reply.splitlines()
-    found = [line for line, item in zip(lines, _items(lines), strict=True) if item]
-    return reply.replace(found[0], _apart(found[0])) if len(found) == 1 else reply
+    with_item = [line for line, item in zip(lines, _items(lines), strict=True) if item]
+    return reply.replace(with_item[0], _split_items(with_item[0])) if len(with_item) == 1 else reply
 
 
-def _apart(line: str) -> str:
-    """The items of a list in one line, a line each: a dash within a sentence or a number out of turn begins none."""
+def _split_items(line: str) -> str:
+    """The items of a line, one per line. A dash within a sentence or a number out of order does not begin an item."""
     first = _MARK.match(line)
     if not first:
         return line
     items, start, mark = [], 0, first[1]
-    for found in _NEXT.finditer(line):
-        following = re.sub(r"\d+", lambda number: str(int(number[0]) + 1), mark)
-        if found["mark"] == following:
-            items.append(line[start : found.start()])
-            start, mark = found.start("mark"), following
+    for candidate in _NEXT.finditer(line):
+        expected = re.sub(r"\d+", lambda number: str(int(number[0]) + 1), mark)
+        if candidate["mark"] == expected:
+            items.append(line[start : candidate.start()])
+            start, mark = candidate.start("mark"), expected
     return "\n".join([*items, line[start:]])
 
 
 def _items(lines: list[str]) -> list[str | None]:
-    """What follows each line's bullet; where none has one, all of each line whose first words are emphasised."""
+    """The text after each line's bullet, None for a line without one.
+
+    If no line has a bullet, each line that begins with emphasised words is an item, since ``*`` looks like a bullet.
+    """
     plain = [None if re.fullmatch(r"[-*_=\s]+", line) else _plain(line).strip() for line in lines]
-    items = [found["item"] if text and (found := _BULLET.match(text)) else None for text in plain]
+    items = [bullet["item"] if text and (bullet := _BULLET.match(text)) else None for text in plain]
     if any(items):
         return items
     return [text if _BULLET.match(line) else None for line, text in zip(lines, plain, strict=True)]
@@ -320,21 +324,23 @@ def _plain(item: str) -> str:
 
 
 def _bare(item: str) -> str:
+    """The item without emphasis, a label ("Fact 1:") and marks that are left over."""
     return _strip(_LEFT_OVER.sub("", _LABEL.sub("", _plain(item.strip())).strip()))
 
 
-#: What is in the place of a claim and says nothing.
+#: An item that is no claim: only a label, or "none".
 _NO_CLAIM = re.compile(r"(?:(?:fact|claim|acu)\s*\d+|none|n/a|no (?:facts|claims))?[\W_]*", re.IGNORECASE)
 
 
 def _unique(items: Iterable[str], cut: bool) -> Parsed:
+    """The claims among the items, each once; without claims no value and the reason."""
     unique = tuple(dict.fromkeys(item for item in map(_bare, items) if not _NO_CLAIM.fullmatch(item)))
     unfinished = Reason.CUT if cut else None
     return Parsed(unique, unfinished) if unique else Parsed(None, unfinished or Reason.NO_LIST)
 
 
 def sentences(reply: str, cut: bool) -> Parsed:
-    """Every sentence, without an unfinished last one (FENICE's T5 extractor writes nothing else).
+    """Every sentence but an unfinished last one (FENICE's T5 extractor writes only sentences).
 
     >>> sentences("It rained. We left. We le", cut=True).value, sentences("It rai", cut=True).reason
     (('It rained.', 'We left.'), 'cut off at its length limit')
@@ -345,11 +351,11 @@ def sentences(reply: str, cut: bool) -> Parsed:
     return _unique(items[:-1] if cut else items, cut)
 
 
-#: Where JSON may begin: "[sic]" and "[1]" do not, and within an item of a list only an object does.
+#: Where JSON may begin; "[sic]" and "[1]" are no JSON.
 _JSON = re.compile(r"[{\[]\s*[{\[\"'“”‘’]")
-#: What a list of claims, or a claim of one, is called in an object that has others.
+#: Names of keys for a list of claims, or for a claim in it, the preferred one first.
 _NAMES = ("claim", "fact", "acu", "statement", "sentence", "text")
-#: A text and whether it is a key, or a bracket. A quotation mark ends a text only where JSON, or its line's end, could follow.
+#: A text (perhaps a key) or a bracket. A quotation mark ends a text only if more JSON or the end of the line could follow.
 _TOKEN = re.compile(
     r'"(?P<text>(?:\\.|[^\\])*?)'
     r'(?:"(?=\s*(?P<key>:)|\s*(?:[\]}]|\Z|(?:[,;]\s*)+(?:["\[{\]}]|\Z))|,?[ \t]*\n|\s+")|(?P<unfinished>\Z))'
@@ -361,28 +367,31 @@ _TOKEN = re.compile(
 def json_claims(reply: str, cut: bool) -> Parsed:
     r"""The texts of a JSON list, or of the list in a JSON object (FENICE Fig. 2: ``{"claims": [...]}``).
 
-    Of several lists it is the one named "claims" or, failing that, "facts" and the like; else the first. Of an object of
-    several texts it is the text so named, or none. Code fences, text around, single quotes, trailing commas, marks that
-    were not escaped and a missing end are forgiven, because models write them (FENICE's own prompt shows single quotes);
-    a text that was cut off is left out. A reply without such JSON is read as ``bullets``.
+    If there are several lists, it is the one named "claims" or, failing that, "facts" and the like, else the first. In an
+    object with several texts only a text with such a name counts. Code fences, text around the JSON, single quotes,
+    trailing commas, quotation marks without a backslash and a missing end are accepted, because models write them
+    (FENICE's own prompt has single quotes). A text that was cut off is left out. A reply without such JSON is read as
+    ``bullets``.
 
     >>> json_claims("Here is the output:\n```json\n{'claims': [\"It rained.\", \"We left.\",]}\n```", cut=False).value
     ('It rained.', 'We left.')
     >>> json_claims('{"claims": ["It rained.", "We le', cut=True).value
     ('It rained.',)
     """
-    starts = (found.start() for found in _JSON.finditer(reply))
-    start = next(
-        (at for at in starts if reply[at] == "{" or not _BULLET.match(reply[:at].rpartition("\n")[2])), len(reply)
-    )
-    texts = _json_texts(reply[start:])
-    return _unique(texts, cut) if texts else bullets(reply, cut)
+    for match in _JSON.finditer(reply):
+        start = match.start()
+        # Within an item of a list only an object is JSON.
+        if reply[start] == "{" or not _BULLET.match(reply[:start].rpartition("\n")[2]):
+            if texts := _json_texts(reply[start:]):
+                return _unique(texts, cut)
+            break
+    return bullets(reply, cut)
 
 
 class _Flow(yaml.SafeLoader):
-    """YAML, of which a flow is JSON that forgives quotes and commas; without references, which JSON has none of.
+    """YAML, whose flow style is JSON with freer quotes and commas, but without references.
 
-    A few lines of these stand for more lists than can be gone through.
+    JSON has no references, and a few lines of them can expand to more lists than fit into memory.
     """
 
     def compose_node(self, parent: object, index: object) -> object:
@@ -392,13 +401,13 @@ class _Flow(yaml.SafeLoader):
 
 
 def _json_texts(body: str) -> list[str]:
-    """The texts of the list that JSON has, or of what can be read of it."""
-    # Backslashes that JSON does not know: that of "Ann\'s" says nothing, that of "$\alpha$" is a part of the text.
+    """The texts of the list in JSON, or those that can be read if the JSON is broken."""
+    # Backslashes that JSON does not allow: the one of "Ann\'s" is dropped, the one of "$\alpha$" belongs to the text.
     body = re.sub(r"\\(['\"\\/bfnrtu]?)", lambda mark: {"": r"\\", "'": "'"}.get(mark[1], mark[0]), body)
     whole = body[: max(body.rfind("}"), body.rfind("]")) + 1]
     for form in (whole, whole.translate({0x2018: "'", 0x201C: '"', 0x201D: '"'})):
         for read in (json.loads, partial(yaml.load, Loader=_Flow)):
-            with suppress(Exception):  # PyYAML lets out whatever a tag or a date that is none leads to
+            with suppress(Exception):  # PyYAML raises all kinds of errors for tags and for what looks like a date
                 items = _texts(read(form))
                 if items is not None:
                     return items
@@ -406,53 +415,57 @@ def _json_texts(body: str) -> list[str]:
 
 
 def _strings(body: str) -> list[str]:
-    """The finished texts of JSON that cannot be read: those whose key, or whose list's, names claims; else the first list's."""
-    found: dict[str, list[str]] = {}
-    within = [("", "")]  # what is open: its bracket, and the name of its texts
+    """The finished texts of broken JSON: those under a key that names claims, else those of the first list."""
+    texts: dict[str, list[str]] = {}  # by the name of their key or of their list's; "" is the first list
+    open_brackets = [("", "")]  # each with the name of the texts in it
     key = ""
     for token in _TOKEN.finditer(body):
         bracket = token["bracket"]
         if token["key"]:
             key = token["text"]
             continue
-        around = within[-1][1]
-        name = _name(key) or around
-        if bracket == "[" and name not in _NAMES and not any(one == "[" for one, _ in within):
-            if around in _NAMES:
-                name = around  # lists of claims by their subjects
-            elif "" not in found:
-                name = ""  # the first list, whatever it is called
+        outer_name = open_brackets[-1][1]
+        name = _name(key) or outer_name
+        if bracket == "[" and name not in _NAMES and not any(kind == "[" for kind, _ in open_brackets):
+            if outer_name in _NAMES:
+                name = outer_name  # claims in a list per subject
+            elif "" not in texts:
+                name = ""  # the first list, whatever its name
         if bracket in ("[", "{"):
-            within.append((bracket, name))
+            open_brackets.append((bracket, name))
             if bracket == "[" and name in _NAMES:
-                found.setdefault(name, [])  # though nothing of it may be finished
+                texts.setdefault(name, [])  # a list without a finished text counts, too
         elif bracket:
-            within = within[:-1] or within
-        elif token["unfinished"] is None and (key or within[-1][0] == "["):
+            open_brackets = open_brackets[:-1] or open_brackets
+        elif token["unfinished"] is None and (key or open_brackets[-1][0] == "["):
             escaped = re.sub(r'\\.|"', lambda mark: mark[0] if mark[0][1:] else r"\"", token["text"])
             with suppress(ValueError):
-                found.setdefault(name, []).append(json.loads(f'"{escaped}"', strict=False))
+                texts.setdefault(name, []).append(json.loads(f'"{escaped}"', strict=False))
         key = ""
-    named = [found[name] for name in _NAMES if name in found]
-    return next(filter(None, named), [] if named else found.get("", []))
+    named = [texts[name] for name in _NAMES if name in texts]
+    return next(filter(None, named), [] if named else texts.get("", []))
 
 
 def _texts(value: object) -> list[str] | None:
-    """The list of claims in the value, its items as texts: strings, or what names claims in an object; None without a list."""
-    lists = _named(value, list)[:1] if isinstance(value, dict) else [value] if isinstance(value, list) else []
-    if not lists:
+    """The texts of the list of claims in a JSON value; None if there is no such list.
+
+    An item is a text, or an object with texts or lists under keys that name claims.
+    """
+    if isinstance(value, dict):
+        value = next(iter(_named(value, list)), None)
+    if not isinstance(value, list):
         return None
     texts: list[str] = []
-    for item in lists[0]:
-        for one in _named(item, str, list) if isinstance(item, dict) else [item]:
-            texts += [one] if isinstance(one, str) else _texts(one) or []
-    return texts if texts or not lists[0] else None
+    for item in value:
+        for part in _named(item, str, list) if isinstance(item, dict) else [item]:
+            texts += [part] if isinstance(part, str) else _texts(part) or []
+    return texts if texts or not value else None
 
 
-def _named(found: Mapping[object, object], *kinds: type) -> list:
-    """The values of these kinds whose keys name claims; without any, all lists, or a text that has no other beside it."""
+def _named(entries: Mapping[object, object], *kinds: type) -> list:
+    """The values of these kinds under keys that name claims; without such keys, all lists, or a text if it is the only one."""
     values: dict[str, list] = {}
-    for key, value in found.items():
+    for key, value in entries.items():
         if isinstance(value, kinds):
             values.setdefault(_name(str(key)), []).append(value)
     named = next((values[name] for name in _NAMES if name in values), None)
@@ -461,7 +474,7 @@ def _named(found: Mapping[object, object], *kinds: type) -> list:
 
 
 def _name(key: str) -> str:
-    """What a key calls its value: "atomic_claims" and "claim2" are claims, and a number is no name.
+    """The last word of a key, in the singular, without numbers; empty if it has no word.
 
     >>> _name("atomic_claims"), _name("claim2"), _name("2")
     ('claim', 'claim', '')
