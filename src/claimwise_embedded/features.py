@@ -59,15 +59,15 @@ class Evidence:
 def measure(claim: EncodedClaim, index: Index, pool: Mapping[int, Encoded]) -> Evidence:
     """Return all features of one claim. ``pool`` has the states of its retrieved pieces by their number in the index, in order."""
     match = match_words(claim, index, pool)
-    passages = find_passages(claim, match, pool)
+    of_passages, rows = _of_passages(claim, match, pool)
     pairs = find_pairs(match)
     word_pair = _by_word(match, pairs)
     numbers = list(pool)
-    top = index.pieces[numbers[passages.top]]
+    top = index.pieces[numbers[rows[0]]]
     features = {
         **_of_words(match),
         **_of_names(match, word_pair),
-        **_of_passages(match, passages),
+        **of_passages,
         **_of_pairs(match, pairs, word_pair),
         **_of_text(claim.stems, index, top),
         "content words": float(len(match.content)),
@@ -77,7 +77,7 @@ def measure(claim: EncodedClaim, index: Index, pool: Mapping[int, Encoded]) -> E
     }
     values = np.array(list(features.values()), dtype=np.float32)
     wanted = frozenset(claim.stems) - FUNCTION_STEMS
-    by_piece = [index.pieces[numbers[i]].ranked(wanted) for i in passages.ranked]
+    by_piece = [index.pieces[numbers[row]].ranked(wanted) for row in rows]
     # The best sentence of each piece comes before all others.
     best, others = [s[:1] for s in by_piece], [s[1:] for s in by_piece]
     ranked = list(dict.fromkeys(chain(*best, *others)))
@@ -133,17 +133,32 @@ def _of_names(match: Match, word_pair: np.ndarray) -> dict[str, float]:
     }
 
 
-def _of_passages(match: Match, passages: Passages) -> dict[str, float]:
-    share, weight, soft, hard = match.share, match.weight, passages.soft, passages.hard
-    soft_cover, hard_cover, cosine = share @ soft, share @ hard, passages.cosine
+def _of_passages(claim: EncodedClaim, match: Match, pool: Mapping[int, Encoded]) -> tuple[dict[str, float], np.ndarray]:
+    """Features of how much of the claim each piece has; and the pieces' rows, best first.
+
+    Pieces are ranked by matching words, equal words and whole vectors.
+    """
+    share, weight = match.share, match.weight
+    starts = np.flatnonzero(np.r_[True, match.owner[1:] != match.owner[:-1]])
+    # (n_content, n_pieces): the best match in each piece, as a degree in [0, 1]; and whether the piece has the same word.
+    soft = np.clip((np.maximum.reduceat(match.similarity, starts, axis=1) - 0.25) / 0.6, 0, 1)
+    hard = np.maximum.reduceat(match.same, starts, axis=1).astype(float)
+    cosine = np.stack([encoded.whole for encoded in pool.values()]) @ claim.whole
+    soft_cover, hard_cover = share @ soft, share @ hard
+    rows = np.argsort(-(0.5 * soft_cover + 0.2 * hard_cover + 0.3 * cosine), kind="stable")
     soft_sorted, cos_sorted = np.sort(soft_cover)[::-1], np.sort(cosine)[::-1]
-    in_top, hard_top = soft[:, passages.top], hard[:, passages.top]
-    return {
+    in_top, hard_top = soft[:, rows[0]], hard[:, rows[0]]
+    # Two neighbouring pieces together; the single pieces if there are no neighbours.
+    adjacent = np.flatnonzero(np.diff(np.array(list(pool))) == 1)
+    pair_soft, pair_hard = (
+        np.maximum(one[:, adjacent], one[:, adjacent + 1]) if len(adjacent) else one for one in (soft, hard)
+    )
+    features = {
         "best piece": soft_cover.max(),
         "best three pieces": soft_sorted[:3].mean(),
         "best piece, exact": hard_cover.max(),
-        "best two neighbours": (share @ passages.pair_soft).max(),
-        "best two neighbours, exact": (share @ passages.pair_hard).max(),
+        "best two neighbours": (share @ pair_soft).max(),
+        "best two neighbours, exact": (share @ pair_hard).max(),
         "all pieces": share @ soft.max(1),
         "all above best piece": share @ soft.max(1) - soft_cover.max(),
         "all above best piece, exact": share @ hard.max(1) - hard_cover.max(),
@@ -153,8 +168,9 @@ def _of_passages(match: Match, passages: Passages) -> dict[str, float]:
         "nearest piece": cos_sorted[0],
         "nearest three pieces": cos_sorted[:3].mean(),
         "nearest above second": cos_sorted[0] - cos_sorted[min(1, len(cos_sorted) - 1)],
-        "top piece's cosine": cosine[passages.top],
+        "top piece's cosine": cosine[rows[0]],
     }
+    return features, rows
 
 
 def _of_pairs(match: Match, pairs: Pairs, word_pair: np.ndarray) -> dict[str, float]:
@@ -313,38 +329,6 @@ def _content(stems: Sequence[str]) -> np.ndarray:
         or range(len(stems)),
         dtype=int,
     )
-
-
-@dataclass(slots=True)
-class Passages:
-    """How much of the claim each piece has, and each two neighbouring ones. ``ranked`` are the pieces' rows, best first."""
-
-    soft: np.ndarray  # (n_content, n_pieces) best match in each piece, as a degree in [0, 1]
-    hard: np.ndarray  # whether the piece has the same word
-    pair_soft: np.ndarray  # (n_content, n_neighbours); the single pieces if there are no neighbours
-    pair_hard: np.ndarray
-    cosine: np.ndarray  # (n_pieces,) of whole vectors
-    ranked: np.ndarray
-
-    @property
-    def top(self) -> int:
-        """The row of the best piece."""
-        return int(self.ranked[0])
-
-
-def find_passages(claim: EncodedClaim, match: Match, pool: Mapping[int, Encoded]) -> Passages:
-    """Return how much of the claim each passage has, and a ranking by words, exact words and whole vectors."""
-    starts = np.flatnonzero(np.r_[True, match.owner[1:] != match.owner[:-1]])
-    by_piece = np.maximum.reduceat(match.similarity, starts, axis=1)
-    soft = np.clip((by_piece - 0.25) / 0.6, 0, 1)
-    hard = np.maximum.reduceat(match.same, starts, axis=1).astype(float)
-    cosine = np.stack([encoded.whole for encoded in pool.values()]) @ claim.whole
-    adjacent = np.flatnonzero(np.diff(np.array(list(pool))) == 1)
-    rank = 0.5 * (match.share @ soft) + 0.2 * (match.share @ hard) + 0.3 * cosine
-    pair_soft, pair_hard = (
-        np.maximum(one[:, adjacent], one[:, adjacent + 1]) if len(adjacent) else one for one in (soft, hard)
-    )
-    return Passages(soft, hard, pair_soft, pair_hard, cosine, np.argsort(-rank, kind="stable"))
 
 
 @dataclass(slots=True)
