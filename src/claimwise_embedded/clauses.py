@@ -25,6 +25,7 @@ from claimwise_embedded.decomposer_parsing import (
     subtree,
     verb_forms,
 )
+from claimwise_embedded.evidence import WORD_LISTS
 
 #: A token's index, or a word to insert.
 Piece = int | str
@@ -126,13 +127,8 @@ def _clause(
 ) -> Iterator[Clause]:
     """A verb's clause, then the clauses below it.
 
-    Args:
-        head: the verb.
-        kind: how the clause belongs to its sentence.
-        inherited: the subjects if the verb has none of its own.
-        source: the attribution.
-        many: whether the inherited subject is plural.
-        also: complements from outside the clause.
+    ``inherited`` are the subjects if the verb has none of its own, and ``many`` says whether they are plural. ``also`` are
+    complements from outside the clause.
     """
     subject = subject_of(head)
     subjects = inherited
@@ -467,35 +463,15 @@ TIES = frozenset(
 _STATES = frozenset("get become feel look seem remain stay go do keep appear fare stand".split())
 
 
-def _bound(rows: str) -> frozenset[str]:
-    """Each verb with each of its prepositions: "agree:on,to" gives "agree on" and "agree to"."""
-    pairs = (row.split(":") for row in rows.split())
+def _bound(name: str) -> frozenset[str]:
+    """Each verb of a list with each of its prepositions: "agree:on,to" gives "agree on" and "agree to"."""
+    pairs = (row.split(":") for row in WORD_LISTS[name].split())
     return frozenset(f"{verb} {preposition}" for verb, prepositions in pairs for preposition in prepositions.split(","))
 
 
 #: Verbs with the prepositions that they need; without them they say nothing, or something else.
-BOUND_TO = _bound(
-    """turn:to,into agree:to,on,with amount:to ask:for,about refer:to depend:on consist:of rely:on lead:to
-    come:from,into,under,with,to go:to,into,through,on belong:to result:in,from focus:on,upon deal:with look:at,for,like,into,after
-    aim:at,for call:for,on apply:for,to account:for contribute:to respond:to relate:to range:from stem:from suffer:from
-    benefit:from live:in,with,at,on concentrate:on consist:in,of participate:in engage:in specialise:in specialize:in
-    differ:from vary:from derive:from lie:in,with stand:at,for point:to draw:on opt:for object:to adhere:to adapt:to
-    remain:in,under,at,on serve:as act:as work:as date:from,to tend:to face:with argue:for,against vote:for,against
-    search:for hope:for long:for care:for,about insist:on embark:on feature:in revolve:around centre:on center:on
-    hinge:on border:on comply:with cope:with collide:with merge:with tie:with side:with correspond:to,with
-    gesture:at hint:at aspire:to resort:to succumb:to yield:to cling:to stick:to,with pay:for attend:to listen:to talk:about,to
-    speak:about,to,of think:of,about know:about,of hear:about,of,from learn:about,of dispose:of approve:of accuse:of
-    warn:of,about,against complain:about,of worry:about,over put:at,on,in link:with,to place:on,in,under base:on,in rank:among,as
-    compose:of consider:as know:as,for locate:in,at situate:in,at associate:with involve:in dedicate:to commit:to
-    intend:for expose:to subject:to attach:to limit:to confine:to devote:to attribute:to end:with,in,at,as,on
-    catch:with keep:with deal:with meet:with compare:with,to base:on,in
-    fall:into,to,under return:to,from move:to,into,from move:on get:into,to,from run:into,for,from head:to,for,into"""
-)
+BOUND_TO = _bound("bound")
 #: The same for verbs with an object before the preposition.
-OBJECT_BOUND = _bound(
-    """put:at,on,in,into,to,under place:on,in,under base:on accuse:of ask:for attribute:to turn:into deprive:of
-    rob:of provide:with replace:with,by divide:into compare:with,to prevent:from stop:from keep:from regard:as
-    describe:as see:as treat:as view:as name:as credit:with remind:of strip:of clear:of link:to,with"""
-)
+OBJECT_BOUND = _bound("object_bound")
 #: Adverbs of direction.
 DIRECTIONS = frozenset("away ahead down up out back over off forward along through".split())

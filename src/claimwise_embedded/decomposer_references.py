@@ -36,11 +36,9 @@ class Entity:
 class Resolution:
     """The entities of one sentence.
 
-    Attributes:
-        named: token index -> the entity that the token names.
-        replaced: index of a pronoun -> its entity and the text that may replace it.
-        missing: the entity that is the subject if the sentence does not name one.
-        described: the tokens of a subject that refers to a named entity, as "the striker" may, and that entity.
+    ``named`` has the entity of each token that names one, ``replaced`` the entity of each pronoun and the text that may replace
+    it. ``missing`` is the subject if the sentence does not name one. ``described`` are the tokens of a subject that refers to a
+    named entity, as "the striker" may, and that entity.
     """
 
     named: dict[int, Entity] = field(default_factory=dict)

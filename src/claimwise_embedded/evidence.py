@@ -12,6 +12,9 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from pathlib import Path
+
+import yaml
 
 from claimwise import text
 from claimwise.words import FUNCTION_WORDS, stem
@@ -22,6 +25,9 @@ PIECE_WORDS = 80
 LEAST_WORDS = 15
 #: The most characters between two sentences of a piece: a drawn line does not belong to the text.
 _GAP = 40
+
+#: Lists that are too long for code, by name: words or pairs of words, separated by spaces.
+WORD_LISTS: dict[str, str] = yaml.safe_load(Path(__file__).with_name("word_lists.yaml").read_text(encoding="utf-8"))
 
 _CJK = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
 _WORD = re.compile(rf"[{_CJK}]|\d+(?:[.,:]\d+)*|[^\W\d_{_CJK}]+")
@@ -59,26 +65,6 @@ QUANTIFIERS = stems(
     never more less fewer least majority minority"""
 )
 
-_PAIRS = """increase:decrease increase:reduce increase:decline rise:fall grow:shrink gain:loss gain:lose win:lose
-victory:defeat beat:lose accept:reject accept:refuse approve:reject agree:disagree agree:refuse support:oppose
-allow:ban allow:prohibit allow:prevent permit:prohibit arrest:release guilty:innocent guilty:acquitted
-convict:acquit open:close start:end start:stop begin:end begin:finish join:leave arrive:leave arrive:depart
-enter:leave buy:sell hire:fire appoint:dismiss lend:borrow borrow:lend give:take send:receive love:hate like:dislike
-high:low higher:lower up:down above:below before:after early:late earlier:later first:last old:young old:new
-oldest:youngest large:small big:small larger:smaller long:short strong:weak rich:poor good:bad better:worse
-best:worst positive:negative success:failure succeed:fail successful:unsuccessful easy:difficult easy:hard
-possible:impossible likely:unlikely able:unable happy:unhappy happy:sad public:private male:female man:woman men:women
-boy:girl father:mother son:daughter brother:sister husband:wife north:south east:west left:right inside:outside
-include:exclude confirm:deny admit:deny attack:defend advantage:disadvantage more:less most:least more:fewer
-always:never everyone:nobody all:none both:neither many:few with:without improve:worsen expand:reduce expand:contract
-accelerate:slow fast:slow cheap:expensive safe:dangerous true:false right:wrong alive:dead live:die survive:die
-birth:death remember:forget pass:fail increase:cut raise:lower raise:cut maximum:minimum optimistic:pessimistic
-legal:illegal responsible:irresponsible present:absent internal:external domestic:foreign temporary:permanent
-day:night morning:evening summer:winter import:export profit:loss income:expense creditor:debtor
-employer:employee teacher:student doctor:patient buyer:seller winner:loser minority:majority hope:fear
-love:hatred friend:enemy ally:enemy peace:war build:destroy create:destroy keep:lose encourage:discourage
-praise:criticise praise:criticize welcome:condemn""".split()
-
 
 def both_ways(pairs: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
     """Return for each word its partners in the pairs."""
@@ -90,7 +76,7 @@ def both_ways(pairs: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
 
 
 #: Pairs of opposite words.
-OPPOSED = [tuple(pair.split(":")) for pair in _PAIRS]
+OPPOSED = [tuple(pair.split(":")) for pair in WORD_LISTS["opposites"].split()]
 #: Stem -> the stems of its opposites.
 ANTONYMS = {word: frozenset(others) for word, others in both_ways((stem(a), stem(b)) for a, b in OPPOSED).items()}
 
