@@ -126,10 +126,10 @@ def _entity(claim: str, source: Source, rng: random.Random) -> Edit | None:
 
 
 def _number(claim: str, source: Source, rng: random.Random) -> Edit | None:
-    found = list(_NUMBER.finditer(claim))
-    if not found:
+    matches = list(_NUMBER.finditer(claim))
+    if not matches:
         return _number_word(claim, rng)
-    match = rng.choice(found)
+    match = rng.choice(matches)
     others = [n for n in source.numbers if n not in claim and len(n) == len(match.group())]
     if others and rng.random() < 0.6:
         return _put(claim, *match.span(), rng.choice(others), "number")
@@ -140,10 +140,10 @@ def _number(claim: str, source: Source, rng: random.Random) -> Edit | None:
 
 
 def _number_word(claim: str, rng: random.Random) -> Edit | None:
-    found = list(_NUMBER_WORD.finditer(claim))
-    if not found:
+    matches = list(_NUMBER_WORD.finditer(claim))
+    if not matches:
         return None
-    match = rng.choice(found)
+    match = rng.choice(matches)
     new = rng.choice([w for w in _NUMBER_WORDS if w != match.group()])
     return _put(claim, *match.span(), new, "number")
 
@@ -152,10 +152,10 @@ def _negation(claim: str, source: Source, rng: random.Random) -> Edit | None:
     match = _NEGATED.search(claim)
     if match:
         return _put(claim, *match.span(), match.group(1), "negation")
-    found = list(_AUXILIARY.finditer(claim))
-    if not found:
+    matches = list(_AUXILIARY.finditer(claim))
+    if not matches:
         return None
-    match = rng.choice(found)
+    match = rng.choice(matches)
     word = rng.choice(("not", "not", "never", "no longer"))
     return _put(claim, *match.span(), f"{match.group()} {word}", "negation")
 
@@ -163,8 +163,8 @@ def _negation(claim: str, source: Source, rng: random.Random) -> Edit | None:
 def _exchange(
     table: Mapping[str, Sequence[str]], kind: str, claim: str, source: Source, rng: random.Random
 ) -> Edit | None:
-    found = exchangeable(claim, table, rng)
-    return _put(claim, *found[0].span(), found[1], kind) if found else None
+    choice = exchangeable(claim, table, rng)
+    return _put(claim, *choice[0].span(), choice[1], kind) if choice else None
 
 
 def exchangeable(claim: str, table: Mapping[str, Sequence[str]], rng: random.Random) -> tuple[re.Match, str] | None:
@@ -177,10 +177,10 @@ def exchangeable(claim: str, table: Mapping[str, Sequence[str]], rng: random.Ran
     >>> match.group(), new
     ('Up', 'Down')
     """
-    found = [m for m in _WORD.finditer(claim) if m.group().lower() in table]
-    if not found:
+    matches = [m for m in _WORD.finditer(claim) if m.group().lower() in table]
+    if not matches:
         return None
-    match = rng.choice(found)
+    match = rng.choice(matches)
     new = rng.choice(table[match.group().lower()])
     return match, new.capitalize() if match.group()[0].isupper() else new
 
@@ -224,8 +224,8 @@ def _phrase(claim: str, source: Source, rng: random.Random) -> Edit | None:
 def _addition(claim: str, source: Source, rng: random.Random) -> Edit | None:
     """Add a phrase of another document at the end."""
     for _ in range(8):
-        found = list(_PHRASE.finditer(rng.choice(source.strangers))) if source.strangers else []
-        new = rng.choice(found).group() if found else ""
+        matches = list(_PHRASE.finditer(rng.choice(source.strangers))) if source.strangers else []
+        new = rng.choice(matches).group() if matches else ""
         if any(stem(w) not in source.stems for w in _WORD.findall(new) if w.lower() not in FUNCTION_WORDS):
             body = claim.rstrip(" .")
             return Edit(f"{body}{new}{claim[len(body) :]}", "addition", ((len(body) + 1, len(body) + len(new)),))

@@ -26,14 +26,16 @@ SYNONYMS = both_ways(tuple(pair.split()) for pair in WORD_LISTS["synonyms"].spli
 
 
 def _other_word(statement: str, rng: random.Random) -> str | None:
-    found = exchangeable(statement, SYNONYMS, rng)
-    return _put(statement, *found) if found else None
+    choice = exchangeable(statement, SYNONYMS, rng)
+    return _put(statement, *choice) if choice else None
 
 
 def _other_number(statement: str, rng: random.Random) -> str | None:
-    found = [(m, _DIGITS.get(m.group()) or _NUMBER_WORDS[m.group()]) for m in _NUMBER.finditer(statement) if m.start()]
-    found += [(m, "%" if m.group() != "%" else " percent") for m in _PER_CENT.finditer(statement)]
-    return _put(statement, *rng.choice(found)) if found else None
+    options = [
+        (m, _DIGITS.get(m.group()) or _NUMBER_WORDS[m.group()]) for m in _NUMBER.finditer(statement) if m.start()
+    ]
+    options += [(m, "%" if m.group() != "%" else " percent") for m in _PER_CENT.finditer(statement)]
+    return _put(statement, *rng.choice(options)) if options else None
 
 
 def _opening_moved(statement: str, rng: random.Random) -> str | None:
@@ -52,23 +54,23 @@ def _opening_moved(statement: str, rng: random.Random) -> str | None:
 
 
 def _aside_left_out(statement: str, rng: random.Random) -> str | None:
-    found = [m for pattern in (_ASIDE, _REPORTED) for m in pattern.finditer(statement)]
-    if not found:
+    options = [m for pattern in (_ASIDE, _REPORTED) for m in pattern.finditer(statement)]
+    if not options:
         return None
-    shorter = _put(statement, rng.choice(found), "")
+    shorter = _put(statement, rng.choice(options), "")
     return shorter if len(shorter.split()) >= _ENOUGH else None
 
 
 def _shorter_name(statement: str, rng: random.Random) -> str | None:
     """Shorten a name of two words to the last one, if the statement has that word only once."""
-    found = [
+    options = [
         name
         for name in names(f"x {statement}")
         if len(parts := name.split()) == 2 and statement.count(parts[1]) == 1 and parts[0].lower() not in FUNCTION_WORDS
     ]
-    if not found:
+    if not options:
         return None
-    name = rng.choice(found)
+    name = rng.choice(options)
     return statement.replace(name, name.split()[1], 1)
 
 

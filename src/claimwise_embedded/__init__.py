@@ -109,8 +109,8 @@ class EmbeddedModel:
         """
         from claimwise_embedded.localisation import Localiser
 
-        found = Localiser(self.verifier).mark(documents, texts)
-        return [[(word.start, word.end) for word in words if word.doubt > DOUBTED] for words in found]
+        marked = Localiser(self.verifier).mark(documents, texts)
+        return [[(word.start, word.end) for word in words if word.doubt > DOUBTED] for words in marked]
 
     def judge(self, documents: Sequence[str], summaries: Sequence[str], prompt: Prompt) -> list[Judgement]:
         """See ``Model.judge``. The whole summary is read as one claim."""

@@ -278,8 +278,8 @@ def _age(noun: Token) -> Iterator[Candidate]:
     for child in noun.lefts:
         number = child.left_edge
         if child.lower_ == "old" and number.text.isdigit():
-            rest = [i for i in noun_phrase(noun).core if i > child.i]
-            yield Candidate(["the", *rest, "is", number.i, "years old"], "age-noun", {"age": 1.0, "loose": 1.0})
+            words = [i for i in noun_phrase(noun).core if i > child.i]
+            yield Candidate(["the", *words, "is", number.i, "years old"], "age-noun", {"age": 1.0, "loose": 1.0})
 
 
 def _belonging(noun: Token) -> Iterator[Candidate]:

@@ -200,8 +200,8 @@ def _relative_clauses(token: Token, source: Source) -> Iterator[Clause]:
 
 def _about_noun(head: Token, noun: Token, source: Source) -> Iterator[Clause]:
     """The clause of a relative clause's or participle's verb, with the noun as subject, owner or object."""
-    several = head.tag_ == "VBP" or any(c.lower_ in ("have", "are", "were") for c in _auxiliaries(head))
-    if several and noun.tag_ in ("NN", "NNP"):  # "the plight of girls who are ...": the girls
+    plural_verb = head.tag_ == "VBP" or any(c.lower_ in ("have", "are", "were") for c in _auxiliaries(head))
+    if plural_verb and noun.tag_ in ("NN", "NNP"):  # "the plight of girls who are ...": the girls
         noun = next((t for t in noun.subtree if t.tag_ == "NNS" and t.i < head.i), noun)
     if any(c.lower_ == "who" for c in head.children) and noun.lower_ not in PEOPLE:
         # "a boy with a form of cancer who ...": the boy

@@ -35,7 +35,7 @@ from claimwise.reasons import Reason
 from claimwise.words import stem
 from claimwise_embedded.candidates import Candidate, candidates, well_formed, write
 from claimwise_embedded.checksums import WEIGHTS, checked
-from claimwise_embedded.decomposer_parsing import CONTENT, FINITE, VERBS, sentences, span
+from claimwise_embedded.decomposer_parsing import CONTENT, FINITE, VERBS, sentences
 from claimwise_embedded.decomposer_references import Referents, Resolution
 
 _WORD = re.compile(r"\w", re.UNICODE)
@@ -178,8 +178,10 @@ def _sentences_as_claims(passage: str) -> Iterator[Claim]:
 
 
 def _claim(proposal: Proposal, candidate: Candidate, text: str) -> Claim:
-    at = candidate.kept or list(range(len(proposal.tokens)))
-    return Claim(text, *span(proposal.tokens, min(at), max(at)))
+    tokens = proposal.tokens
+    kept = candidate.kept or range(len(tokens))
+    first, last, offset = tokens[min(kept)], tokens[max(kept)], tokens.user_data["offset"]
+    return Claim(text, offset + first.idx, offset + last.idx + len(last))
 
 
 # -- choosing among the candidates ----------------------------------------------------------------
@@ -404,4 +406,4 @@ def targets(texts: Sequence[str], claims: Sequence[str]) -> np.ndarray:
 def balance_gains(group: Sequence[Proposal], selector: Selector, claims: Sequence[str]) -> np.ndarray:
     """Return the easiness F1 of a passage's chosen claims at each of ``BALANCES``."""
     chosen = [select(group, replace(selector, balance=balance), set()) for balance in BALANCES]
-    return np.nan_to_num([easiness([claim.text for claim in found], list(claims))[2] for found in chosen])
+    return np.nan_to_num([easiness([claim.text for claim in own], list(claims))[2] for own in chosen])

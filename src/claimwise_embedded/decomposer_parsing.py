@@ -107,12 +107,6 @@ def _repair(tokens: Doc) -> None:
             noun.dep_, noun.head = "nsubj", verb
 
 
-def span(tokens: Doc, first: int, last: int) -> tuple[int, int]:
-    """Return the characters (start, end) of the summary that tokens ``first`` to ``last`` cover."""
-    offset = tokens.user_data["offset"]
-    return offset + tokens[first].idx, offset + tokens[last].idx + len(tokens[last])
-
-
 def subject_of(verb: Token) -> Token | None:
     """Return a verb's own subject, which may be a clause, or None."""
     return next((c for c in verb.children if c.dep_ in SUBJECTS), None)
