@@ -288,8 +288,8 @@ def test_claims_of_the_decomposer_move_trees_but_not_the_calibration(material, l
     own = [replace(row, decomposed=True) for row in material.rows]
     table = learning.claim_rows([*material.rows, *own], [*material.statements] * 2, learned.heads.checkers)
     n = len(table.truth) // 2
-    assert np.array_equal(table.told[:n], ~np.isnan(table.truth[:n]))
-    assert not table.told[n:].any()
+    assert np.array_equal(table.calibrates[:n], ~np.isnan(table.truth[:n]))
+    assert not table.calibrates[n:].any()
 
 
 def test_a_calibration_is_fitted_to_the_told_alone():

@@ -1,1 +1,1 @@
-"""How the embedded model's weights are made from public corpora; nothing that uses the model imports this."""
+"""Training of the embedded model on public corpora. The model itself does not import this package."""

@@ -1,10 +1,11 @@
-"""Contradicted or absent? A second head for a fine-tuned language model, which says so beside its answer.
+"""A second head for a fine-tuned language model, which tells contradicted from absent claims.
 
     python -m training.contradiction build/states src/claimwise/models/adapters/contradiction.safetensors data/embedded/contradiction.csv
 
-Pairs of premise and hypothesis are asked about as claims are. Of those that are not entailed a logistic regression learns,
-from the model's states where its answer stands, which are contradicted; ``transformers_checkpoint.Contradiction`` reads it.
-What was asked stays in the first folder, a file a corpus: a run that was killed goes on with the corpus that it was at.
+The model is asked about pairs of premise and hypothesis as about claims. From its states at the place of the answer a
+logistic regression learns which pairs are contradicted, among those that are not entailed.
+``transformers_checkpoint.Contradiction`` reads it. The states are kept in the first folder, one file for each corpus and split,
+so that a killed run continues where it was.
 """
 
 import argparse
@@ -31,42 +32,41 @@ from training import lora
 from training.adapter import Asked
 from training.corpora import ABSENT, CONTRADICTED, ENTAILED, load
 
-#: Layers below the states, of 28, and penalty: chosen by SICK's trial part and FRANK's validation part.
+#: The layer of the states, of 28, and the penalty. Both were chosen on SICK's trial part and FRANK's validation part.
 LAYER, _PENALTY = 20, 1e-4
 _PAIRS = ("sick", "anli", "control")
-#: What is asked about: of SICK's many short pairs every second or fourth, of what else could be learned from ANLI's round 1.
+#: The pairs that are used: of SICK's many short ones every second or fourth, of the other training splits ANLI's round 1.
 _EVERY = {("sick", "train"): 2, ("sick", "test"): 4}
-_ASKED = "split != 'train' or corpus == 'sick' or origin == 'r1'"
-#: Types of FRANK's errors about what the article says, and from outside it.
+_USED = "split != 'train' or corpus == 'sick' or origin == 'r1'"
+#: FRANK's types of errors about what the article says, and of errors from outside it.
 _WITHIN, _OUTSIDE = {"PredE", "EntE", "CircE", "CorefE", "LinkE"}, "OutE"
 
 
 def pairs() -> pd.DataFrame:
-    """``corpus, split, document_id, document, claim, standing`` (``ENTAILED``, ``CONTRADICTED`` or ``ABSENT``), as people have it.
+    """Return ``corpus, split, document_id, document, claim, standing``, with people's judgement in ``standing``.
 
-    An unfaithful summary of FRANK's is contradicted where its errors are within the article, absent where they are from
-    outside; one with errors of both kinds, or of no agreed type, is left out.
+    ``standing`` is ``ENTAILED``, ``CONTRADICTED`` or ``ABSENT``. An unfaithful summary of FRANK is contradicted if its errors
+    are within the article, and absent if they are from outside. With both kinds of errors, or none, it is left out.
     """
-    found = [labelled_claims(load(name)).assign(corpus=name) for name in _PAIRS]
+    tables = [labelled_claims(load(name)).assign(corpus=name) for name in _PAIRS]
     frank = labelled_claims(load("frank")).query("label == 0").assign(corpus="frank")
     kinds = frank["error"].str.split(", ").map(set)
     within, outside = kinds.map(_WITHIN.intersection).map(bool), kinds.map(lambda kind: _OUTSIDE in kind)
     frank["error"] = np.where(outside, ABSENT, CONTRADICTED)
-    table = pd.concat([*found, frank[within != outside]], ignore_index=True).query(_ASKED)
+    table = pd.concat([*tables, frank[within != outside]], ignore_index=True).query(_USED)
     table["standing"] = table["error"].fillna(ENTAILED)
     every = np.array([_EVERY.get(key, 1) for key in zip(table["corpus"], table["split"], strict=True)])
     pair = table["document"] + table["claim"]
     place = pair.map(lambda text: crc32(text.encode()))
-    # a few of SICK's pairs stand in two of its parts
-    again = (table["split"] != "train") & pair.isin(pair[table["split"] == "train"])
-    table = table.loc[
-        (place % every == 0) & ~again, ["corpus", "split", "document_id", "document", "claim", "standing"]
-    ]
+    # A few of SICK's pairs are in two of its splits.
+    repeated = (table["split"] != "train") & pair.isin(pair[table["split"] == "train"])
+    columns = ["corpus", "split", "document_id", "document", "claim", "standing"]
+    table = table.loc[(place % every == 0) & ~repeated, columns]
     return table.sort_values(["corpus", "split"], kind="stable", ignore_index=True)
 
 
 class States(Asked):
-    """A chat model that is asked about statements, and its states where the answers stand."""
+    """A chat model that also returns its states at the places of its answers."""
 
     def __init__(self, options: TransformersOptions, layer: int):
         super().__init__(options)
@@ -77,7 +77,7 @@ class States(Asked):
 
     @torch.inference_mode()
     def read(self, document: str, statements: list[str]) -> tuple[np.ndarray, np.ndarray]:
-        """Log odds of Yes, (n,), and states, (n, size), of statements about a document."""
+        """Return the log odds of Yes, (n,), and the states, (n, size), of statements about a document."""
         group = self.prompts(document, statements)
         [odds] = self.logits([group])
         _, [ends] = self._sharing.packed([group])
@@ -85,7 +85,7 @@ class States(Asked):
 
 
 def ask(table: pd.DataFrame, options: TransformersOptions, layer: int, folder: Path) -> Iterator[np.ndarray]:
-    """Of each corpus and split the log odds of Yes beside the states, (n, 1 + size); those in the folder are not asked again."""
+    """Yield the log odds of Yes and the states, (n, 1 + size), of each corpus and split. Files in the folder are used again."""
     folder.mkdir(parents=True, exist_ok=True)
     model = None
     for (corpus, split), part in table.groupby(["corpus", "split"], sort=False):
@@ -103,9 +103,9 @@ def ask(table: pd.DataFrame, options: TransformersOptions, layer: int, folder: P
 
 
 def fit(states: np.ndarray, contradicted: np.ndarray, groups: pd.Series) -> dict[str, np.ndarray]:
-    """A logistic regression as the head reads it: ``weight`` (1, size), ``bias`` (1,).
+    """Fit a logistic regression, and return it as the head reads it: ``weight`` (1, size), ``bias`` (1,).
 
-    In each group, a corpus, both classes weigh the same, and all together as the root of how many there are.
+    In each group (a corpus) both classes have the same weight. A group's weight is the root of its size.
     """
     count = pd.Series(1.0, groups.index).groupby([groups, contradicted]).transform("sum")
     weight = groups.map(groups.value_counts()) ** 0.5 / count
@@ -120,14 +120,16 @@ def fit(states: np.ndarray, contradicted: np.ndarray, groups: pd.Series) -> dict
 
 
 def measured(part: pd.DataFrame) -> dict[str, float]:
-    """Of pairs with ``standing``, ``support`` and ``contradicted``: accuracy in three classes, in percent, and the AUC of
-    contradicted against absent ones, with 95 % intervals over documents."""
-    left = 1 - part["support"]
-    found = pd.DataFrame({ENTAILED: part["support"], CONTRADICTED: left * part["contradicted"]})
-    found[ABSENT] = left - found[CONTRADICTED]
+    """Return the accuracy in three classes, in percent, and the AUC of contradicted against absent pairs.
+
+    Both have 95 % intervals over documents. The pairs have ``standing``, ``support`` and ``contradicted``.
+    """
+    unsupport = 1 - part["support"]
+    classes = pd.DataFrame({ENTAILED: part["support"], CONTRADICTED: unsupport * part["contradicted"]})
+    classes[ABSENT] = unsupport - classes[CONTRADICTED]
     row: dict[str, float] = {"n": len(part)}
     if (part["standing"] == ENTAILED).any():
-        right = 100.0 * (found.idxmax(axis=1) == part["standing"])
+        right = 100.0 * (classes.idxmax(axis=1) == part["standing"])
         accuracy = bootstrap_interval(mean, right, groups=part["document_id"])
         row |= {"accuracy": accuracy.value, "accuracy_low": accuracy.low, "accuracy_high": accuracy.high}
         row["commonest"] = 100 * part["standing"].value_counts(normalize=True).iloc[0]
@@ -138,28 +140,29 @@ def measured(part: pd.DataFrame) -> dict[str, float]:
 
 
 def main() -> None:
-    """Read the command line, ask, learn, and measure on what was not learned from."""
+    """Read the command line, ask the model, train the head, and measure it on the splits that it did not learn from."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("states", type=Path, help="where what was asked is kept")
+    parser.add_argument("states", type=Path, help="where the model's states are kept")
     parser.add_argument("head", type=Path, help="where the head goes")
-    parser.add_argument("table", type=Path, help="where what was measured goes")
+    parser.add_argument("table", type=Path, help="where the measurements go")
     parser.add_argument("--model", default="claimwise-1.5b", help="an entry of `models` in params.yaml")
     parser.add_argument("--layer", type=int, default=LAYER)
-    given = parser.parse_args()
-    slope, intercept = params.read("params.yaml").model_entry(given.model).get("calibration", (1.0, 0.0))
+    arguments = parser.parse_args()
+    slope, intercept = params.read("params.yaml").model_entry(arguments.model).get("calibration", (1.0, 0.0))
     table = pairs()
-    read = np.concatenate(list(ask(table, lora.options_of(given.model), given.layer, given.states)))
+    asked = ask(table, lora.options_of(arguments.model), arguments.layer, arguments.states)
+    read = np.concatenate(list(asked))
     learned = ((table["split"] == "train") & (table["standing"] != ENTAILED)).to_numpy()
     head = fit(read[learned, 1:], (table["standing"] == CONTRADICTED).to_numpy()[learned], table["corpus"][learned])
-    given.head.parent.mkdir(parents=True, exist_ok=True)
-    save_file(head | {"layer": np.array(given.layer)}, given.head)
+    arguments.head.parent.mkdir(parents=True, exist_ok=True)
+    save_file(head | {"layer": np.array(arguments.layer)}, arguments.head)
     table["support"] = expit(slope * read[:, 0] + intercept)
     table["contradicted"] = expit(read[:, 1:] @ head["weight"][0] + head["bias"])
     rows = [
         {"corpus": corpus, "split": split} | measured(part)
         for (corpus, split), part in table[table["split"] != "train"].groupby(["corpus", "split"], sort=False)
     ]
-    pd.DataFrame(rows).round(3).to_csv(given.table, index=False)
+    pd.DataFrame(rows).round(3).to_csv(arguments.table, index=False)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Corpora that only training reads: most of them are labelled so that they teach more than they measure."""
+"""Corpora that only training reads. Most have labels that are better for learning than for measuring."""
 
 import csv
 from functools import partial
@@ -11,16 +11,16 @@ from claimwise.corpora.base import Loader, Rows
 
 
 def load(name: str, files: Registry | None = None) -> Corpus:
-    """Load a corpus of ``LOADERS``, or one of ``claimwise.corpora``, by name; the arguments are those of the latter."""
+    """Load a corpus of ``LOADERS`` or of ``claimwise.corpora`` by name. Arguments as for ``claimwise.corpora.load``."""
     return corpora.load(name, files, corpora.LOADERS | LOADERS)
 
 
 def load_summedits(rows: Rows, files: Registry) -> None:
     """SummEdits (Laban et al. 2023), five domains: summaries with small edits, judged consistent or not.
 
-    Labels are as published; ``origin`` is the domain; the published split "evaluation" is validation. The edit types of an
-    inconsistent summary are the ``error`` of its one gold claim, the whole summary, joined by commas; some inconsistent
-    summaries have none. Edits that left a summary consistent are not errors.
+    Labels are as published, ``origin`` is the domain, and the published split "evaluation" is validation. Each summary has one
+    gold claim, the summary itself. Its ``error`` has the edit types of an inconsistent summary, joined by commas; a few have
+    none. Edits that left a summary consistent are not errors.
     """
     for path in files.paths("summedits"):
         domain = path.removeprefix("data/summedits/summedits_").removesuffix(".json")
@@ -52,7 +52,7 @@ def load_summac(rows: Rows, files: Registry) -> None:
 
 
 def load_cogensumm(rows: Rows, files: Registry) -> None:
-    """CoGenSumm's test set (Falke et al. 2019), as SummaC has it: 100 articles, the beams of four systems."""
+    """CoGenSumm's test set (Falke et al. 2019), from SummaC: 100 articles, the beams of four systems."""
     for entry in files.read_jsonl("summac_summacoz", "data/raw/cogensumm_test.jsonl"):
         system = entry["filename"].removeprefix("test_").removesuffix(".json")
         _summac_row(rows, f"{entry['cnndm_id']}:{system}", entry, system, "test")
@@ -66,9 +66,8 @@ def _summac_row(rows: Rows, key: str, entry: dict[str, Any], system: str, split:
 def load_factcg(rows: Rows, files: Registry) -> None:
     """FactCG (Lei et al. 2025): synthetic claims that need several sentences of their document.
 
-    ``origin`` is the stage, the claim is summary and gold claim. Most entries of stage 1, all its supported claims among
-    them, were published without their document: these are left out and counted, so that what is left of stage 1 is
-    unsupported.
+    ``origin`` is the stage, the claim is summary and gold claim. Most entries of stage 1, including all supported claims, were
+    published without their document. They are left out and counted, so that the remaining ones of stage 1 are unsupported.
     """
     for path in files.paths("factcg"):
         stage = PurePosixPath(path).parts[1].removeprefix("training_")
@@ -76,22 +75,24 @@ def load_factcg(rows: Rows, files: Registry) -> None:
             if not entry["text_a"].strip():
                 rows.notes[f"{stage}: claims published without their document (left out)"] += 1
                 continue
-            [claim] = entry["text_b"]
-            example = _pair(rows, (stage, index), entry["text_a"], claim, entry["orig_label"], stage, "cg2c")
-            rows.gold(example, [{"claim": claim, "label": entry["orig_label"]}])
+            [claim], label = entry["text_b"], entry["orig_label"]
+            about = {"system": "cg2c", "split": "train", "origin": stage, "label": label}
+            example = rows.example(stage, index, document=entry["text_a"], summary=claim, **about)
+            rows.gold(example, [{"claim": claim, "label": label}])
 
 
 def load_factcheck_gpt(rows: Rows, files: Registry) -> None:
-    """Factcheck-GPT (Wang et al. 2023), subtask 3: one example a claim and evidence; label 1 is ``completely-support``.
+    """Factcheck-GPT (Wang et al. 2023), subtask 3: an example is a claim with evidence. Label 1 is ``completely-support``.
 
-    The other stances (partially-support, refute, irrelevant) are label 0 and stand in the gold claim's ``error``. Some
-    pairs stand more than once in the file and are kept. NUL bytes, which end strings in many tools, are removed and counted.
+    The other stances (partially-support, refute, irrelevant) have label 0 and are the gold claim's ``error``. Repeated pairs
+    are kept. NUL bytes, which end strings in many tools, are removed and counted.
     """
     entries = files.read_jsonl("factcheck_gpt", "subtasks/subtask3_claim_evidence_stance.jsonl")
     for index, entry in enumerate(entries):
         supported = int(entry["stance"] == "completely-support")
         document = entry["evidence"].replace("\x00", "")
-        example = _pair(rows, (index,), document, entry["claim"], supported, "web", "llm")
+        about = {"system": "llm", "split": "train", "origin": "web", "label": supported}
+        example = rows.example(index, document=document, summary=entry["claim"], **about)
         rows.notes["NUL bytes removed"] += entry["evidence"].count("\x00")
         error = None if supported else entry["stance"]
         rows.gold(example, [{"claim": entry["claim"], "label": supported, "error": error}])
@@ -99,7 +100,9 @@ def load_factcheck_gpt(rows: Rows, files: Registry) -> None:
 
 def load_anli(rows: Rows, files: Registry) -> None:
     """Adversarial NLI (Nie et al. 2020), development parts: paragraphs, and statements that were written to mislead a model.
-    ``origin`` is the round; of round 3, which is reported on, ``split`` is test."""
+
+    ``origin`` is the round. Round 3, on which results are reported, is the test split.
+    """
     for path in files.paths("anli"):
         origin = path.split("_")[-2]
         split = "test" if origin == "r3" else "train"
@@ -108,8 +111,10 @@ def load_anli(rows: Rows, files: Registry) -> None:
 
 
 def load_control(rows: Rows, files: Registry) -> None:
-    """ConTRoL (Liu et al. 2021): passages of exams, and statements that need reasoning over several sentences; the
-    development part to learn from, the test part to report on."""
+    """ConTRoL (Liu et al. 2021): passages of exams, and statements that need reasoning over several sentences.
+
+    The development part is the training split.
+    """
     for path, split in zip(files.paths("control"), ("train", "test"), strict=True):
         for index, entry in enumerate(files.read_jsonl("control", path)):
             key = (index,) if split == "train" else (split, index)
@@ -127,32 +132,19 @@ def load_sick(rows: Rows, files: Registry) -> None:
 
 
 def _inference(rows: Rows, key: tuple, premise: str, claim: str, label: str, origin: str, split: str) -> None:
-    """A pair in three classes, by the first letter of its label: what is not entailed has its class for ``error``."""
+    """Add a pair. ``label`` is the first letter of its class. A pair that is not entailed has the class as ``error``."""
     standing = {"e": ENTAILED, "n": ABSENT, "c": CONTRADICTED}[label.lower()]
     supported = int(standing == ENTAILED)
-    example = _pair(rows, key, premise, claim, supported, origin, split=split)
+    about = {"system": "people", "split": split, "origin": origin, "label": supported}
+    example = rows.example(*key, document=premise, summary=claim, **about)
     rows.gold(example, [{"claim": claim, "label": supported, "error": None if supported else standing}])
 
 
-def _pair(
-    rows: Rows,
-    key: tuple,
-    document: str,
-    claim: str,
-    label: int,
-    origin: str,
-    system: str = "people",
-    split: str = "train",
-) -> str:
-    about = {"system": system, "split": split, "origin": origin, "label": label}
-    return rows.example(*key, document=document, summary=claim, **about)
-
-
-#: How a hypothesis stands to its premise, or a claim to its document.
+#: The classes of a pair of premise and hypothesis, or of document and claim.
 ENTAILED, CONTRADICTED, ABSENT = "entailed", "contradicted", "absent"
-#: Pairs of premise and hypothesis, by name: only the language model learns from them.
+#: Corpora of premises and hypotheses. Only the language model learns from them.
 ENTAILMENT = ("anli", "control")
-#: By name, beside those of ``claimwise.corpora``.
+#: The loaders that ``claimwise.corpora`` does not have.
 LOADERS: dict[str, Loader] = {
     "vectara_training": partial(news.vectara, tested=False),
     "summedits": load_summedits,

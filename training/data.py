@@ -1,7 +1,7 @@
-"""What the verifier is trained on: labelled statements and the words that make them wrong, and what it must not see.
+"""The verifier's training data: labelled statements and their wrong words, without the documents of test sets.
 
-Every corpus becomes rows: a document, a text, its statements (sentences, and recorded claims where there are
-any), a label of the whole, and, where known, the spans of the text that the document does not support.
+Every corpus becomes rows. A row has a document, a text, its statements (sentences, or recorded claims), a label of the whole
+text, and, if known, the spans of the text that the document does not support.
 """
 
 import difflib
@@ -22,7 +22,7 @@ from claimwise_embedded.heads import document_hash
 from training.corpora import load
 from training.edits import Source, edits
 
-#: Corpora whose documents are reported on, and the splits of them that are; None stands for all of the corpus.
+#: Corpora with results, and the splits that the results are about (None: the whole corpus).
 TEST_SPLITS: Mapping[str, tuple[str, ...] | None] = {
     "aggrefact_ftsota": ("test",),
     "aggrefact_exf": ("test",),
@@ -37,7 +37,7 @@ TEST_SPLITS: Mapping[str, tuple[str, ...] | None] = {
     "longeval": None,
 }
 
-#: Corpora that are learned from, and their splits.
+#: Training corpora and their splits.
 TRAINING_SPLITS: Mapping[str, tuple[str, ...]] = {
     "aggrefact_ftsota": ("validation",),
     "aggrefact_exf": ("validation",),
@@ -54,26 +54,26 @@ TRAINING_SPLITS: Mapping[str, tuple[str, ...]] = {
     "vectara_training": ("train",),
 }
 
-#: Corpora, by how their names start, that the zero-shot variant does not know: AggreFact is made of XSumFaith, CoGenSumm,
+#: Corpora, by how their names start, that the zero-shot variant leaves out: AggreFact consists of XSumFaith, CoGenSumm,
 #: FactCC and others.
 ZERO_SHOT = ("aggrefact_", "summac_")
 
-#: Groups of corpora, by how their names start, that training leaves out together.
+#: Groups of corpora, by how their names start, that are left out together.
 HELD_OUT = {
     "A": ("aggrefact_", "summac_", "wice", "halueval"),
     "B": ("summedits_", "genaudit_usb", "factcheck_gpt"),
 }
-#: Shares of the training documents, beside all of them, that the learning curve on the groups left out is made of.
+#: Shares of the training documents in the learning curve (besides all of them).
 SHARES = (0.125, 0.25, 0.5)
 
-#: Of each row what was read of its statements, or of its summary as one: evidence, or the reason why there is none.
+#: For each row the evidence of its statements, or of its summary as one statement; a reason if there is no evidence.
 Found = Sequence[Sequence[Evidence | str]]
 
-_ROSE_CLAIMS, _RECORDED_CLAIMS, _ROSE_SENTENCES = 6, 4, 3  # supported statements taken from each ROSE document
-#: Behind the name of a corpus: sentences of its documents, and the same and claims of them in other words; and edits.
+_ROSE_CLAIMS, _RECORDED_CLAIMS, _ROSE_SENTENCES = 6, 4, 3  # supported statements from each ROSE document
+#: Endings of the corpus names of synthetic rows: its documents' sentences with edits, and paraphrases with edits.
 EDITS, RETOLD = "_edits", "_retold"
 SYNTHETIC = (EDITS, RETOLD)
-#: Sentences taken from the documents of another corpus, and the most from one document.
+#: Sentences from the documents of any other corpus, and the most from one document.
 _SOURCE_SENTENCES, _FROM_ONE_SOURCE = 1200, 12
 _EDITS_PER_CLAIM = (1, 2)
 LOWERED = 0.3  # share of ROSE documents that are put in lower case, as AggreFact's files are
@@ -81,9 +81,12 @@ LOWERED = 0.3  # share of ROSE documents that are put in lower case, as AggreFac
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A labelled text: ``statements`` are its parts, ``wrong`` spans of ``summary`` (None: not known), ``kind`` the
-    kinds of error that it is known to hold, with commas between them; ``decomposed``: the statements are our decomposer's
-    claims; ``origin`` where the documents of a judged row come from."""
+    """A labelled text.
+
+    ``statements`` are the parts of the text. ``wrong`` are the wrong spans of ``summary``, or None if they are not known.
+    ``kind`` are the known kinds of error, joined by commas. ``decomposed`` says whether the statements are claims by our
+    decomposer. ``origin`` is where the document of a judged row comes from.
+    """
 
     corpus: str
     document: str
@@ -97,25 +100,25 @@ class Row:
 
     @property
     def synthetic(self) -> bool:
-        """Whether nobody judged it: a sentence of the document or what was made of one."""
+        """Whether the row was made from the document, so that no person judged it."""
         return self.corpus.endswith(SYNTHETIC)
 
 
 def each_summary(rows: Sequence[Row]) -> list[int]:
-    """The first row of every summary: one with its sentences."""
-    once: dict[tuple[str, str, str], int] = {}
+    """Return the number of the first row of every summary, which has its sentences."""
+    first: dict[tuple[str, str, str], int] = {}
     for number, row in enumerate(rows):
-        once.setdefault((row.corpus, row.document, row.summary), number)
-    return list(once.values())
+        first.setdefault((row.corpus, row.document, row.summary), number)
+    return list(first.values())
 
 
 def all_corpora() -> dict[str, Corpus]:
-    """Every corpus that is learned from or reported on, by name."""
+    """Load every training and test corpus, by name."""
     return {name: load(name) for name in sorted({*TRAINING_SPLITS, *TEST_SPLITS})}
 
 
 def documents_under_test(corpora: Mapping[str, Corpus]) -> frozenset[int]:
-    """Hashes (``heads.document_hash``) of every document of a test set: none of them is trained on."""
+    """Return the hashes (``heads.document_hash``) of all documents in test sets, which training must not see."""
     hashes: set[int] = set()
     for name, splits in TEST_SPLITS.items():
         if name in corpora:
@@ -126,8 +129,10 @@ def documents_under_test(corpora: Mapping[str, Corpus]) -> frozenset[int]:
 
 
 def training_examples(corpora: Mapping[str, Corpus]) -> Iterator[tuple[str, str, pd.DataFrame]]:
-    """Examples of ``TRAINING_SPLITS``, none of a document of ``TEST_SPLITS``: a corpus's name, the name of its rows (of
-    SummEdits one a domain), and the examples."""
+    """Yield the examples of ``TRAINING_SPLITS`` without the documents of ``TEST_SPLITS``.
+
+    With them come the corpus's name and the name for its rows (of SummEdits one for each domain).
+    """
     forbidden = documents_under_test(corpora)
     for name, splits in TRAINING_SPLITS.items():
         if name not in corpora:
@@ -143,14 +148,14 @@ def training_examples(corpora: Mapping[str, Corpus]) -> Iterator[tuple[str, str,
 
 
 def strange_claims(corpora: Mapping[str, Corpus]) -> list[str]:
-    """Claims of ROSE's documents that are learned from, for errors that come from outside."""
-    learned = [examples["id"] for name, _, examples in training_examples(corpora) if name == "rose"]
-    claims = _by_example(corpora["rose"].gold_claims) if learned else {}
-    return [claim for ids in learned for key in ids for claim in claims[key]]
+    """Return the claims of ROSE's training documents, for errors from outside a document."""
+    examples = [examples["id"] for name, _, examples in training_examples(corpora) if name == "rose"]
+    claims = _by_example(corpora["rose"].gold_claims) if examples else {}
+    return [claim for ids in examples for key in ids for claim in claims[key]]
 
 
 def training_rows(corpora: Mapping[str, Corpus]) -> list[Row]:
-    """All rows to learn from that need no decomposer, in a fixed order; ``corpora`` as in ``training_examples``."""
+    """Return all training rows that need no decomposer, in a fixed order."""
     strangers = strange_claims(corpora)
     rows: list[Row] = []
     for name, source, examples in training_examples(corpora):
@@ -169,13 +174,13 @@ def _plain_rows(name: str, examples: pd.DataFrame, recorded: pd.DataFrame) -> li
     for example in examples[examples["label"].notna()].itertuples():
         label = int(example.label)
         row = Row(name, example.document, example.summary, (), label, () if label else None, origin=example.origin)
-        several = (sentences(example.summary), tuple(claims[example.id]))
-        rows += [replace(row, statements=statements) for statements in several if statements]
+        both = (sentences(example.summary), tuple(claims[example.id]))
+        rows += [replace(row, statements=statements) for statements in both if statements]
     return rows
 
 
 def _summedits_rows(examples: pd.DataFrame, gold: pd.DataFrame) -> list[Row]:
-    """The words in which an inconsistent summary differs from the nearest original are the wrong ones."""
+    """Rows of SummEdits. Wrong words are those in which an inconsistent summary differs from the nearest original."""
     errors = gold.dropna(subset=["error"]).set_index("example_id")["error"].to_dict()
     originals: dict[str, list[str]] = defaultdict(list)
     for example in examples[examples["system"] == "original"].itertuples():
@@ -189,9 +194,9 @@ def _summedits_rows(examples: pd.DataFrame, gold: pd.DataFrame) -> list[Row]:
 
 
 def changed_spans(originals: Sequence[str], edited: str) -> tuple[tuple[int, int], ...]:
-    """Spans of the words in which a text differs from the most similar of its originals.
+    """Return the spans of the words in which a text differs from the most similar of its originals.
 
-    Where words were only taken out, the words around the gap count as changed.
+    If words were only removed, the words around the gap count as changed.
 
     >>> text = "Lee lost in Rome."
     >>> [text[a:b] for a, b in changed_spans(["It rained.", "Lee won in Rome."], text)]
@@ -214,8 +219,7 @@ def changed_spans(originals: Sequence[str], edited: str) -> tuple[tuple[int, int
 def _rose_rows(
     examples: pd.DataFrame, gold: pd.DataFrame, recorded: pd.DataFrame, strangers: Sequence[str]
 ) -> list[Row]:
-    """Claims of the reference and sentences of the source as supported statements, and edits of each; and a claim of
-    another document."""
+    """Rows of ROSE: claims of the reference and sentences of the source, edits of each, and a claim of another document."""
     claims, others = _by_example(gold), _by_example(recorded)
     rows: list[Row] = []
     for example in examples.itertuples():
@@ -231,7 +235,7 @@ def _rose_rows(
 
 
 def _source_rows(name: str, examples: pd.DataFrame, strangers: Sequence[str]) -> list[Row]:
-    """Sentences of each document, whole or cut short, and edits of them."""
+    """Rows of each document's sentences, whole or shortened, and of edits of them."""
     documents = sorted(examples["document"].unique(), key=document_hash)[:_SOURCE_SENTENCES]
     count = min(_FROM_ONE_SOURCE, math.ceil(_SOURCE_SENTENCES / max(len(documents), 1)))
     rows: list[Row] = []
@@ -243,13 +247,13 @@ def _source_rows(name: str, examples: pd.DataFrame, strangers: Sequence[str]) ->
 
 
 def own_sentences(document: str, count: int, rng: random.Random) -> list[str]:
-    """So many sentences of a document at most, of middling length, some cut short."""
+    """Return at most ``count`` sentences of a document, of medium length, some shortened."""
     own = [s for s in sentences(document) if 6 <= len(s.split()) <= 40]
     return [_shortened(s, rng) for s in _sample(own, count, rng)]
 
 
 def _shortened(sentence: str, rng: random.Random) -> str:
-    """Half of the time without what follows a comma, if that leaves a sentence."""
+    """Half of the time, the sentence up to a comma, if that is long enough."""
     cuts = [i for i, c in enumerate(sentence) if c == "," and len(sentence[:i].split()) >= 6]
     return sentence[: rng.choice(cuts)] + "." if cuts and rng.random() < 0.5 else sentence
 
@@ -265,7 +269,10 @@ def _by_example(table: pd.DataFrame) -> dict[str, list[str]]:
 def edited_rows(
     name: str, document: str, true: Sequence[str], strangers: Sequence[str], rng: random.Random, lowered: bool
 ) -> list[Row]:
-    """Supported statements, and edits of each that are not supported; ``lowered``: all in lower case."""
+    """Return rows of a document's true statements, and of edits of each, all in lower case if ``lowered``.
+
+    ``strangers`` are claims of other documents, for errors from outside.
+    """
     rows = []
     source = Source.of(document, strangers)
     for claim in true:
@@ -282,15 +289,15 @@ def _edited_row(name, document, claim, label, wrong, kind, lowered) -> Row:
 
 
 def sentences(passage: str) -> tuple[str, ...]:
-    """The sentences of a text, as strings."""
+    """Return the sentences of a text, as strings."""
     return tuple(span.text for span in text.sentences(passage))
 
 
 def wrong_words(row: Row) -> list[list[int]] | None:
-    """For each statement, which of its words the document does not support (1) or does (0); None: not known.
+    """Return for each statement which words the document does not support (1) or supports (0); None if not known.
 
-    Of a summary without wrong spans no word of any statement is wrong; else it is known only where the statements stand
-    in the summary, in order.
+    In a summary without wrong spans no word is wrong. Otherwise the wrong words are known only if the statements are parts of
+    the summary, in order.
 
     >>> wrong_words(Row("c", "d", "It rained. Lee won.", ("It rained.", "Lee won."), 0, ((15, 18),)))
     [[0, 0], [0, 1]]

@@ -1,7 +1,7 @@
 """Fit the decomposer's selector on ROSE's validation part: ``python -m training.decomposer``.
 
-Deterministic: the same corpus gives the same file. A fifth of the documents chooses the ridge penalty and the
-balance; the shipped weights are then fitted on all of them. Test parts are never read.
+Deterministic: the same corpus gives the same file. The ridge penalty and the balance are chosen on a fifth of the documents.
+Then the shipped weights are fitted on all of them. Test parts are not read.
 """
 
 import json
@@ -30,26 +30,26 @@ _RARE = 20
 
 
 def examples() -> list[tuple[str, list[str]]]:
-    """(summary, people's claims) of ROSE's validation part, in the corpus's order."""
+    """Return (summary, people's claims) of ROSE's validation part, in the corpus's order."""
     rose = corpora.load("rose")
-    kept = rose.examples[rose.examples["split"] == "validation"]
+    validation = rose.examples[rose.examples["split"] == "validation"]
     claims = rose.gold_claims.groupby("example_id", sort=False)["claim"].agg(list)
-    return [(row.summary, claims[row.id]) for row in kept.itertuples()]
+    return [(row.summary, claims[row.id]) for row in validation.itertuples()]
 
 
 def features(groups: list[list[Proposal]]) -> list[dict[str, float]]:
-    """Of all candidates of all summaries, by name."""
-    return [found for group in groups for proposal in group for found in proposal.features]
+    """Return the features of all candidates of all summaries, by name."""
+    return [features for group in groups for proposal in group for features in proposal.features]
 
 
 def vocabulary(groups: list[list[Proposal]]) -> tuple[str, ...]:
-    """Feature names that enough candidates have; the first is the constant."""
-    counts = Counter(name for found in features(groups) for name in found)
+    """Return the names of features that enough candidates have. The first is the constant."""
+    counts = Counter(name for own in features(groups) for name in own)
     return ("constant", *sorted(name for name, count in counts.items() if count >= _RARE))
 
 
 def fit(groups: list[list[Proposal]], aims: list[np.ndarray], names: tuple[str, ...], penalty: float) -> Selector:
-    """Ridge regression of fit and worth: what is learned where nothing is known; it counts as ``PRIOR_PASSAGES`` passages."""
+    """Fit fit and worth by ridge regression. The result counts as a prior of ``PRIOR_PASSAGES`` passages."""
     penalties = np.full(len(names), penalty)
     penalties[0] = 1e-3
     blank = Selector(names, np.zeros((2, len(names))), np.diag(penalties), 1.0, np.zeros(len(BALANCES)))
@@ -58,11 +58,11 @@ def fit(groups: list[list[Proposal]], aims: list[np.ndarray], names: tuple[str, 
 
 
 def train() -> None:
-    """Fit, choose on held-out documents, refit on all, write."""
+    """Choose the settings on held-out documents, fit on all documents, and write the weights."""
     pairs = examples()
     order = list(range(len(pairs)))
     random.Random(0).shuffle(order)
-    held, rest = sorted(order[: len(order) // 5]), sorted(order[len(order) // 5 :])
+    held_out, others = sorted(order[: len(order) // 5]), sorted(order[len(order) // 5 :])
     groups = [list(propose(summary, by_sentence=False)) for summary, _ in pairs]
     names = vocabulary(groups)
     aims = [
@@ -70,15 +70,15 @@ def train() -> None:
     ]
     best = (-1.0, 0.0, 0.0)
     for penalty in _PENALTIES:
-        selector = fit([groups[i] for i in rest], [aims[i] for i in rest], names, penalty)
-        gains = sum(balance_gains(groups[i], selector, pairs[i][1]) for i in held) / len(held)
+        selector = fit([groups[i] for i in others], [aims[i] for i in others], names, penalty)
+        gains = sum(balance_gains(groups[i], selector, pairs[i][1]) for i in held_out) / len(held_out)
         print(f"penalty {penalty:g}: F1 at each of the balances {gains.round(4).tolist()}", flush=True)
         best = max(best, (gains.max(), penalty, fewest(gains)))
     final = fit(groups, aims, names, best[1])
-    gains = sum(balance_gains(groups[i], final, pairs[i][1]) for i in held[:PRIOR_PASSAGES])
+    gains = sum(balance_gains(groups[i], final, pairs[i][1]) for i in held_out[:PRIOR_PASSAGES])
     header = {"names": names, "balance": best[2]}
     save_file(
-        # safetensors writes the bytes as they lie: a transposed view would come back scrambled.
+        # safetensors writes the bytes as they are in memory, so a transposed view would be read in the wrong order.
         {
             "mean": np.ascontiguousarray(final.mean),
             "precision": final.precision,

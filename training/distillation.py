@@ -1,10 +1,10 @@
-"""Distillation: a small chat model learns to write claims as its teacher writes them (FENICE section 3.1).
+"""Distillation: a small chat model learns to write its teacher's claims (FENICE section 3.1).
 
     python -m training.distillation src/claimwise/models/adapters/claim-extractor data/embedded/claim_extractor.csv
 
-The student reads the bare summary and writes the claims as sentences, one after the other, as FENICE's own T5 does: it is
-asked with the prompt ``fenice-decompose-t5``. What it learns is an adapter (``training.lora``). The paper trains T5-base for a
-million steps on gpt-3.5's claims of 430,946 summaries, which are not public; ROSE has people's and gpt-3.5's of 1,000.
+The student reads the summary and writes the claims as sentences, as FENICE's T5 does (prompt ``fenice-decompose-t5``). It
+learns an adapter (``training.lora``). The paper trains T5-base for a million steps on gpt-3.5's claims of 430,946 summaries,
+which are not public. ROSE has claims by people and by gpt-3.5 of 1,000 summaries.
 """
 
 import argparse
@@ -34,12 +34,12 @@ from training import lora
 PROMPT = "fenice-decompose-t5"
 RANK, RATE, PASSES = 8, 1e-3, 2
 _PER_STEP = 8
-_HELD_OUT = 10  # of the documents one in ten is held out, as in the paper
-_NO_LOSS = -100  # of a token that is given and not written, as torch knows it
+_HELD_OUT = 10  # one in ten documents is held out, as in the paper
+_NO_LOSS = -100  # torch's label of tokens without a loss: the prompt and the padding
 
 
 class Lesson(NamedTuple):
-    """A summary of a document, and the claims that a teacher made of it."""
+    """A summary of a document, and its claims by a teacher."""
 
     document_id: str
     summary: str
@@ -47,40 +47,40 @@ class Lesson(NamedTuple):
 
 
 def lessons(corpus: Corpus, teacher: str, model: Model) -> tuple[list[Lesson], list[Lesson]]:
-    """What there is to learn, and what is held out: a tenth of the documents, by the hash that is their id.
+    """Return the lessons for training and those held out: a tenth of the documents, by their id, which is a hash.
 
     Args:
-        corpus: whose summaries; those of documents with a test summary are left out, and those without claims.
-        teacher: ``people`` (the corpus's gold claims), or a decomposer: ``recorded:NAME``, or a prompt.
+        corpus: has the summaries. Those without claims, and those of documents with a test summary, are left out.
+        teacher: ``people`` (the corpus's gold claims) or a decomposer (``recorded:NAME`` or a prompt).
         model: answers the prompt.
 
     Raises:
-        ClaimwiseError: no claims by this teacher are there.
+        ClaimwiseError: the teacher made no claims.
     """
     examples = corpus.examples.drop_duplicates(["document_id", "summary"])
     examples = examples[~examples["document_id"].isin(examples.loc[examples["split"] == "test", "document_id"])]
     recorded = corpus.recorded_claims
     if teacher == "people":
         teacher, recorded = "recorded:people", corpus.gold_claims.assign(decomposer="people")
-    made = claims.decomposer(teacher, model, recorded)(examples)
-    found = [
+    decompositions = claims.decomposer(teacher, model, recorded)(examples)
+    every = [
         Lesson(row.document_id, row.summary, [claim.text for claim in decomposition.claims])
-        for row, decomposition in zip(examples.itertuples(), made, strict=True)
+        for row, decomposition in zip(examples.itertuples(), decompositions, strict=True)
         if decomposition.claims
     ]
-    if not found:
+    if not every:
         raise ClaimwiseError(
             f"{teacher} made no claims of {len(examples)} summaries whose documents have none in a test split; name another "
             "teacher or corpus"
         )
     parts: tuple[list[Lesson], list[Lesson]] = [], []
-    for lesson in found:
+    for lesson in every:
         parts[int(lesson.document_id[-8:], 16) % _HELD_OUT == 0].append(lesson)
     return parts
 
 
 def target(texts: Sequence[str]) -> str:
-    """A teacher's claims as the student writes them: sentences, each with an end.
+    """Return a teacher's claims as the student writes them: sentences, each with a mark at its end.
 
     >>> target(["It rained", "Ann  won."])
     'It rained. Ann won.'
@@ -90,7 +90,7 @@ def target(texts: Sequence[str]) -> str:
 
 
 class Writer:
-    """A chat model that can learn what to reply to ``PROMPT``."""
+    """A chat model that can learn its replies to ``PROMPT``."""
 
     def __init__(self, options: TransformersOptions):
         self._checkpoint = Checkpoint(options)
@@ -98,18 +98,18 @@ class Writer:
         self.model = self._checkpoint.model
 
     def loss(self, batch: Sequence[Lesson]) -> torch.Tensor:
-        """Cross-entropy of the tokens of what should be replied, the mean over all of them."""
+        """Return the mean cross-entropy of the tokens of the correct replies."""
         tokenizer, rows = self._checkpoint.tokenizer, []
         for lesson in batch:
-            asked = self._checkpoint.encode(self._prompt.render(Summary=lesson.summary))
+            prompt = self._checkpoint.encode(self._prompt.render(Summary=lesson.summary))
             reply = [*tokenizer(target(lesson.claims), add_special_tokens=False).input_ids, tokenizer.eos_token_id]
-            rows.append({"input_ids": asked + reply, "labels": [_NO_LOSS] * len(asked) + reply})
+            rows.append({"input_ids": prompt + reply, "labels": [_NO_LOSS] * len(prompt) + reply})
         inputs = DataCollatorForSeq2Seq(tokenizer)(rows)
-        wanted = inputs.pop("labels")
-        states = lora.last_states(self.model, inputs.to(self.model.device))
-        written = wanted[:, 1:] != _NO_LOSS  # the state before a token says which comes
-        logits = self.model.get_output_embeddings()(states[:, :-1][written].to(self.model.dtype))
-        return cross_entropy(logits.float(), wanted[:, 1:][written].to(logits.device))
+        labels = inputs.pop("labels")[:, 1:]
+        states = lora.last_states(self.model, inputs.to(self.model.device))[:, :-1]  # each predicts the next token
+        in_reply = labels != _NO_LOSS
+        logits = self.model.get_output_embeddings()(states[in_reply].to(self.model.dtype))
+        return cross_entropy(logits.float(), labels[in_reply].to(logits.device))
 
     def learn(self, batch: Sequence[Lesson]) -> float:
         """Add the gradients of the loss, and return it."""
@@ -119,8 +119,9 @@ class Writer:
 
 
 def train(options: TransformersOptions, learned: Sequence[Lesson], folder: Path) -> None:
-    """Learn an adapter from lessons, in an order drawn anew for each pass, and write it to a folder; what is there of such a
-    run that was killed goes on.
+    """Learn an adapter from lessons, in a new random order for each pass, and write it to a folder.
+
+    A killed run in the folder is continued.
 
     Raises:
         RuntimeError: a gradient is not a number.
@@ -136,49 +137,43 @@ def train(options: TransformersOptions, learned: Sequence[Lesson], folder: Path)
 
 
 def easiness_against_teacher(student: Model, held_out: Sequence[Lesson]) -> dict[str, float]:
-    """Easiness of a student's claims with its teacher's for gold, in percent (FENICE Table 7: 89.7, 89.9, 89.5).
+    """Return the easiness of a student's claims against its teacher's, in percent (FENICE Table 7: 89.7, 89.9, 89.5).
 
     Returns:
-        ``precision, recall, f1``, and the 95 % interval of the last over documents (``low, high``); ``n`` summaries that have
-        claims, and ``no_claims`` that have none.
+        ``precision, recall, f1``; the 95 % interval of f1 over documents (``low, high``); the number of summaries with
+        claims (``n``) and without (``no_claims``).
     """
-    made = student.decompose([lesson.summary for lesson in held_out], prompts.load(PROMPT))
-    rows = pd.DataFrame(
-        [
-            easiness([claim.text for claim in found.claims], lesson.claims)
-            for found, lesson in zip(made, held_out, strict=True)
-        ],
-        columns=["precision", "recall", "f1"],
-    )
+    decompositions = student.decompose([lesson.summary for lesson in held_out], prompts.load(PROMPT))
+    scores = [
+        easiness([claim.text for claim in decomposition.claims], lesson.claims)
+        for decomposition, lesson in zip(decompositions, held_out, strict=True)
+    ]
+    rows = pd.DataFrame(scores, columns=["precision", "recall", "f1"])
     interval = bootstrap_interval(mean, 100 * rows["f1"], groups=[lesson.document_id for lesson in held_out])
     about = {"low": interval.low, "high": interval.high, "n": rows["f1"].count(), "no_claims": rows["f1"].isna().sum()}
     return (100 * rows.mean()).to_dict() | about
 
 
 def main() -> None:
-    """Read the command line, train, and measure on what was held out."""
+    """Read the command line, train, and measure on the held-out documents."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path, help="where the adapter goes")
-    parser.add_argument("table", type=Path, help="where the easiness on documents held out goes")
+    parser.add_argument("table", type=Path, help="where the easiness on held-out documents goes")
     parser.add_argument("--student", default="smollm2-135m", help="an entry of `models` in params.yaml")
-    parser.add_argument("--corpus", default="rose", help="whose summaries")
+    parser.add_argument("--corpus", default="rose", help="the corpus with the summaries")
     parser.add_argument("--teacher", default="people", help="people, recorded:NAME or a prompt")
     parser.add_argument("--model", default="embedded", help="an entry of `models` that answers the prompt")
-    given = parser.parse_args()
-    entries = params.read("params.yaml").model_entry
-    learned, held_out = lessons(corpora.load(given.corpus), given.teacher, models.load(entries(given.model)))
-    train(lora.options_of(given.student), learned, given.folder)
+    arguments = parser.parse_args()
+    entry = params.read("params.yaml").model_entry
+    model, student, teacher = models.load(entry(arguments.model)), arguments.student, arguments.teacher
+    learned, held_out = lessons(corpora.load(arguments.corpus), teacher, model)
+    train(lora.options_of(student), learned, arguments.folder)
     rows = []
-    for adapter in (None, str(given.folder)):
-        student = models.load({**entries(given.student), "adapter": adapter, "recorded": None})
-        row = {
-            "student": given.student,
-            "taught": bool(adapter),
-            "teacher": given.teacher,
-            "learned_from": len(learned),
-        }
-        rows.append(row | easiness_against_teacher(student, held_out))
-    pd.DataFrame(rows).to_csv(given.table, index=False)
+    for adapter in (None, str(arguments.folder)):
+        about = {"student": student, "taught": bool(adapter), "teacher": teacher, "learned_from": len(learned)}
+        taught = models.load({**entry(student), "adapter": adapter, "recorded": None})
+        rows.append(about | easiness_against_teacher(taught, held_out))
+    pd.DataFrame(rows).to_csv(arguments.table, index=False)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 """Synthetic errors: a true claim changed in one place, in the ways that summaries go wrong.
 
-Names, numbers, words and phrases are exchanged for others of the same document wherever that is possible, so
-that only the place and not the word itself gives an error away. Each edit says which words it changed, so that
-a model can be taught which words a document does not support.
+Names, numbers, words and phrases are exchanged for others of the same document if possible, so that only the place of a
+word, and not the word itself, shows the error. Each edit has the spans of the words that it changed, so that a model can
+learn which words a document does not support.
 """
 
 from __future__ import annotations
@@ -13,7 +13,10 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import NamedTuple
+
+import yaml
 
 from claimwise.words import FUNCTION_WORDS, stem
 from claimwise_embedded.evidence import OPPOSED, both_ways
@@ -40,49 +43,12 @@ _PHRASE = re.compile(
     r" (in|at|on|from|during|after|before|near|since|with|by|for|to|against|about)"
     r"((?: (?:the|a|an|his|her|their|its))?(?: [\w’'-]+){1,4})(?=[.,;:!?]|$| (?:and|but|who|which|that|when|as|while)\b)"
 )
-_INFLECTED = """increased:decreased increased:reduced increases:decreases rose:fell rises:falls rising:falling grew:shrank
-growing:shrinking gained:lost gains:losses won:lost wins:loses winning:losing accepted:rejected accepts:rejects
-approved:rejected agreed:disagreed agreed:refused agrees:refuses supported:opposed supports:opposes allowed:banned
-allows:bans allowed:prevented permitted:prohibited arrested:released convicted:acquitted opened:closed opens:closes
-opening:closing started:ended started:stopped began:ended begins:ends starts:ends joined:left joins:leaves arrived:left
-arrives:leaves entered:left bought:sold buys:sells buying:selling hired:fired hires:fires appointed:dismissed
-lent:borrowed gave:took gives:takes sent:received sends:receives loved:hated loves:hates included:excluded
-includes:excludes confirmed:denied confirms:denies admitted:denied attacked:defended improved:worsened
-improves:worsens improving:worsening expanded:reduced expanded:contracted expanding:contracting accelerated:slowed
-survived:died remembered:forgot passed:failed succeeded:failed raised:lowered raised:cut raises:lowers imported:exported
-built:destroyed created:destroyed kept:lost encouraged:discouraged praised:criticised praised:criticized
-welcomed:condemned strengthened:weakened exceeded:missed widened:narrowed climbed:dropped jumped:plunged
-soared:plummeted added:removed adds:removes accelerating:slowing hired:dismissed promoted:demoted united:divided
-protected:endangered launched:cancelled extended:shortened doubled:halved""".split()
-#: For each word as written its opposites as written.
-OPPOSITES = both_ways(OPPOSED + [tuple(pair.split(":")) for pair in _INFLECTED])
-_GROUPS = (
-    "january february march april june july august september october november december",
-    "monday tuesday wednesday thursday friday saturday sunday",
-    "seconds minutes hours days weeks months years decades",
-    "second minute hour day week month year decade",
-    "hundred thousand million billion trillion",
-    "first second third fourth fifth last",
-    "all most some few none",
-    "always often sometimes rarely never",
-    "he she",
-    "his her",
-    "because although",
-    "after before",
-    "caused prevented",
-    "will may",
-    "must may",
-    "daily weekly monthly yearly",
-    "morning afternoon evening night",
-    "north south east west",
-    "northern southern eastern western",
-    "spring summer autumn winter",
-    "mother father brother sister son daughter uncle aunt cousin wife husband",
-    "doubled halved tripled",
-    "red blue green yellow black white",
-)
-#: For each word words of its kind that say something else: months, units, order, quantity, cause, person.
-SWAPS = {word: tuple(w for w in group.split() if w != word) for group in _GROUPS for word in group.split()}
+#: Lists that are too long for code, by name.
+WORD_LISTS = yaml.safe_load(Path(__file__).with_name("word_lists.yaml").read_text(encoding="utf-8"))
+#: Word -> its opposites.
+OPPOSITES = both_ways(OPPOSED + [tuple(pair.split(":")) for pair in WORD_LISTS["opposites"].split()])
+#: Word -> other words of its kind with another meaning: months, units, order, quantity, cause, person.
+SWAPS = {word: tuple(w for w in kind.split() if w != word) for kind in WORD_LISTS["kinds"] for word in kind.split()}
 
 
 class Edit(NamedTuple):
@@ -94,7 +60,7 @@ class Edit(NamedTuple):
 
 
 def names(passage: str) -> list[str]:
-    """Capitalised names inside sentences, in order, each once.
+    """Return the capitalised names inside sentences, in order, each once.
 
     >>> names("On Monday, Ann Lee met Bo Ray in Rome. Rain fell.")
     ['Monday', 'Ann Lee', 'Bo Ray', 'Rome']
@@ -104,7 +70,7 @@ def names(passage: str) -> list[str]:
 
 @dataclass(frozen=True)
 class Source:
-    """What edits draw on: a document's names, numbers, phrases, and words by the place that they can take."""
+    """The material for edits: a document's names and numbers, its phrases by preposition, and its words by place."""
 
     names: Sequence[str]
     numbers: Sequence[str]
@@ -115,7 +81,7 @@ class Source:
 
     @classmethod
     def of(cls, document: str, strangers: Sequence[str] = ()) -> Source:
-        """Read a document; ``strangers`` are claims of other documents, for errors from outside."""
+        """Read a document. ``strangers`` are claims of other documents, for errors from outside."""
         phrases: dict[str, list[str]] = defaultdict(list)
         for match in _PHRASE.finditer(document):
             phrases[match.group(1)].append(match.group())
@@ -127,8 +93,9 @@ class Source:
 
 
 def _places(passage: str):
-    """Content words in lower case with what stands before them and how they end: words of one key can stand for
-    one another ("the plan", "the vote"; "to close", "to sell").
+    """Yield the content words in lower case, with the word before and their ending as key.
+
+    Words with the same key can replace each other ("the plan", "the vote"; "to close", "to sell").
     """
     before = ""
     for match in _WORD.finditer(passage):
@@ -143,9 +110,9 @@ def _put(claim: str, start: int, end: int, new: str, kind: str) -> Edit:
 
 
 def _mentions(claim: str, source: Source) -> list[tuple[int, str]]:
-    """Names of the document in the claim: a capital at the claim's start is one only if the document says so."""
-    known = set(source.names)
-    return [(claim.index(n), n) for n in dict.fromkeys([*names(claim), *names(f"x {claim}")]) if n in known]
+    """The document's names in the claim, with their places. The claim's first word is a name only if it is one there."""
+    own, document_names = dict.fromkeys([*names(claim), *names(f"x {claim}")]), set(source.names)
+    return [(claim.index(name), name) for name in own if name in document_names]
 
 
 def _entity(claim: str, source: Source, rng: random.Random) -> Edit | None:
@@ -159,10 +126,10 @@ def _entity(claim: str, source: Source, rng: random.Random) -> Edit | None:
 
 
 def _number(claim: str, source: Source, rng: random.Random) -> Edit | None:
-    found = list(_NUMBER.finditer(claim))
-    if not found:
+    matches = list(_NUMBER.finditer(claim))
+    if not matches:
         return _number_word(claim, rng)
-    match = rng.choice(found)
+    match = rng.choice(matches)
     others = [n for n in source.numbers if n not in claim and len(n) == len(match.group())]
     if others and rng.random() < 0.6:
         return _put(claim, *match.span(), rng.choice(others), "number")
@@ -173,10 +140,10 @@ def _number(claim: str, source: Source, rng: random.Random) -> Edit | None:
 
 
 def _number_word(claim: str, rng: random.Random) -> Edit | None:
-    found = list(_NUMBER_WORD.finditer(claim))
-    if not found:
+    matches = list(_NUMBER_WORD.finditer(claim))
+    if not matches:
         return None
-    match = rng.choice(found)
+    match = rng.choice(matches)
     new = rng.choice([w for w in _NUMBER_WORDS if w != match.group()])
     return _put(claim, *match.span(), new, "number")
 
@@ -185,10 +152,10 @@ def _negation(claim: str, source: Source, rng: random.Random) -> Edit | None:
     match = _NEGATED.search(claim)
     if match:
         return _put(claim, *match.span(), match.group(1), "negation")
-    found = list(_AUXILIARY.finditer(claim))
-    if not found:
+    matches = list(_AUXILIARY.finditer(claim))
+    if not matches:
         return None
-    match = rng.choice(found)
+    match = rng.choice(matches)
     word = rng.choice(("not", "not", "never", "no longer"))
     return _put(claim, *match.span(), f"{match.group()} {word}", "negation")
 
@@ -196,22 +163,24 @@ def _negation(claim: str, source: Source, rng: random.Random) -> Edit | None:
 def _exchange(
     table: Mapping[str, Sequence[str]], kind: str, claim: str, source: Source, rng: random.Random
 ) -> Edit | None:
-    found = exchangeable(claim, table, rng)
-    return _put(claim, *found[0].span(), found[1], kind) if found else None
+    choice = exchangeable(claim, table, rng)
+    return _put(claim, *choice[0].span(), choice[1], kind) if choice else None
 
 
 def exchangeable(claim: str, table: Mapping[str, Sequence[str]], rng: random.Random) -> tuple[re.Match, str] | None:
-    """A word of the claim that the table has others for, and one of these, with a capital where it has one; None if
-    there is none.
+    """Choose a word of the claim that is in the table, and one of the words for it there, with the same capital.
+
+    Returns:
+        The place of the old word and the new word, or None if no word is in the table.
 
     >>> match, new = exchangeable("Up it went.", {"up": ["down"]}, random.Random(0))
     >>> match.group(), new
     ('Up', 'Down')
     """
-    found = [m for m in _WORD.finditer(claim) if m.group().lower() in table]
-    if not found:
+    matches = [m for m in _WORD.finditer(claim) if m.group().lower() in table]
+    if not matches:
         return None
-    match = rng.choice(found)
+    match = rng.choice(matches)
     new = rng.choice(table[match.group().lower()])
     return match, new.capitalize() if match.group()[0].isupper() else new
 
@@ -230,7 +199,7 @@ def _relation(claim: str, source: Source, rng: random.Random) -> Edit | None:
 
 
 def _word(claim: str, source: Source, rng: random.Random) -> Edit | None:
-    """A common word gives way to another of the document that stands after the same function word and ends alike."""
+    """Replace a common word by one of the document with the same ending and the same function word before it."""
     own = {stem(m.group()) for m in _WORD.finditer(claim)}
     options = [
         _put(claim, *match.span(), new, "word")
@@ -242,7 +211,7 @@ def _word(claim: str, source: Source, rng: random.Random) -> Edit | None:
 
 
 def _phrase(claim: str, source: Source, rng: random.Random) -> Edit | None:
-    """A phrase gives way to another of the document with the same preposition."""
+    """Replace a phrase by one of the document with the same preposition."""
     options = [
         _put(claim, match.start() + 1, match.end(), new[1:], "circumstance")
         for match in _PHRASE.finditer(claim)
@@ -253,10 +222,10 @@ def _phrase(claim: str, source: Source, rng: random.Random) -> Edit | None:
 
 
 def _addition(claim: str, source: Source, rng: random.Random) -> Edit | None:
-    """A phrase of another document is put at the end."""
+    """Add a phrase of another document at the end."""
     for _ in range(8):
-        found = list(_PHRASE.finditer(rng.choice(source.strangers))) if source.strangers else []
-        new = rng.choice(found).group() if found else ""
+        matches = list(_PHRASE.finditer(rng.choice(source.strangers))) if source.strangers else []
+        new = rng.choice(matches).group() if matches else ""
         if any(stem(w) not in source.stems for w in _WORD.findall(new) if w.lower() not in FUNCTION_WORDS):
             body = claim.rstrip(" .")
             return Edit(f"{body}{new}{claim[len(body) :]}", "addition", ((len(body) + 1, len(body) + len(new)),))
@@ -270,7 +239,7 @@ def _hedge(claim: str, source: Source, rng: random.Random) -> Edit | None:
 
 
 _Edit = Callable[[str, Source, random.Random], Edit | None]
-#: Kinds that few claims allow come first half of the time, so that they are not rare.
+#: Kinds that few claims allow. Half of the time they are tried first, so that they are not rare.
 _RARE: tuple[_Edit, ...] = (
     _number,
     _hedge,
@@ -282,19 +251,20 @@ _COMMON: tuple[_Edit, ...] = (_entity, _negation, _word, _phrase, _addition)
 
 
 def edits(claim: str, source: Source, count: int, rng: random.Random) -> list[Edit]:
-    """Change a claim that a document, its source, supports into ``count`` claims at most that it does not.
+    """Change a supported claim into at most ``count`` claims that the document does not support.
 
-    Each is changed in a way of its own, chosen at random among those that apply; the same state of chance gives the same.
+    Each has a different kind of error, chosen at random among those that the claim allows. The same ``rng`` state gives the
+    same edits.
 
     >>> [e.kind for e in edits("Lee was in Rome", Source.of("On Monday Lee was in Rome."), 1, random.Random(3))]
     ['negation']
     """
     rare, common = rng.sample(_RARE, len(_RARE)), rng.sample(_COMMON, len(_COMMON))
-    made: list[Edit] = []
+    results: list[Edit] = []
     for attempt in rare + common if rng.random() < 0.5 else common + rare:
         edited = attempt(claim, source, rng)
         if edited and edited.claim != claim:
-            made.append(edited)
-        if len(made) == count:
+            results.append(edited)
+        if len(results) == count:
             break
-    return made
+    return results

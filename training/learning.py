@@ -1,8 +1,8 @@
-"""From what was read to what ships: word checkers first, then boosted trees on their findings. Everything is seeded.
+"""Trains the verifier: word checkers first, then boosted trees on their findings. Everything is seeded.
 
-Labels of whole summaries reach their statements by multiple-instance learning: of an unfaithful summary it is only known
-that at least one statement is wrong. Checkers learn just that; for trees each statement counts as wrong with the
-probability that it is, given that one must be, under the model of the round before.
+Multiple-instance learning brings the labels of whole summaries to their statements: in an unfaithful summary at least one
+statement is wrong. Checkers learn just that. For trees a statement counts as wrong with the probability that the model of the
+round before gives, under the condition that one of its summary's is wrong.
 """
 
 from __future__ import annotations
@@ -28,26 +28,27 @@ from claimwise_embedded.verifier import ask
 from training.data import SYNTHETIC, Found, Row, wrong_words
 from training.material import Material, spread
 
-N_CHECKERS = 2  # divides the folds of trees: fold f's documents are unknown to checker f % N_CHECKERS
+N_CHECKERS = 2  # a divisor of FOLDS: checker f % N_CHECKERS has not seen the documents of fold f
 _EPOCHS = 1.1  # of checkers
 _BATCH, _RATE, _DECAY = 48, 1e-3, 0.02
 _WARM_UP = 1 / 8  # of all steps
-_POOL = 32  # batches that are drawn and sorted by length together, so that little is padding
+_POOL = 32  # batches that are drawn and sorted by length together, for less padding
 _STATEMENTS = 8  # of one summary in a batch
-_WRONG_WORDS_WEIGH = 3.0
+_WRONG_WORDS_WEIGHT = 3.0
 FOLDS = 4
 _ROUNDS = 2  # of multiple-instance learning
 _SEED = 0
 _CHECKED_AT_ONCE = 4000
-#: Judged summaries of real systems count more, synthetic claims and web evidence less; chosen on validation rows.
+#: Weights of corpora: judged summaries of real systems count more, synthetic claims and web evidence less. They were chosen
+#: on validation rows.
 _TRUST = {"aggrefact_ftsota": 2.5, "aggrefact_exf": 2.5, "rose": 0.6, "factcg": 0.6, "factcheck_gpt": 0.6}
 _SYNTHETIC_TRUST = 0.6
 
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """What training makes: what ships, the statements that trees have learned from, and each one's log odds by parts that
-    have not seen its document, (n, 2): checkers, trees."""
+    """The results of training: the parts to ship, the statements that the trees learned from, and the statements'
+    cross-fitted log odds, (n, 2): of checkers, of trees."""
 
     heads: Heads
     table: Table
@@ -70,16 +71,19 @@ def learn(material: Material) -> Learned:
 
 
 def _fit_checkers(material: Material) -> list[Checker]:
-    """A checker a fold, each trained on the other folds' rows; not on claims of our decomposer, of which it is hardly
-    ever known which are wrong: on corpora left out checkers were better without them."""
+    """Train a checker for each fold on the other folds' rows.
+
+    Claims of our decomposer are left out: it is hardly ever known which of them are wrong, and on corpora left out the checkers
+    were better without them.
+    """
     rows = material.rows
     weights = corpus_weights([row.corpus for row in rows])
     lessons: list[list[Lesson]] = [[] for _ in range(N_CHECKERS)]
     for row, items, weight in zip(rows, material.statements, weights, strict=True):
         wrong, truth = statement_labels(row, items)
-        kept = [i for i, item in enumerate(items) if not isinstance(item, str)]
-        if kept and not row.decomposed:
-            lesson = Lesson([items[i].reading for i in kept], [wrong[i] for i in kept], truth[kept], float(weight))
+        read = [i for i, item in enumerate(items) if not isinstance(item, str)]
+        if read and not row.decomposed:
+            lesson = Lesson([items[i].reading for i in read], [wrong[i] for i in read], truth[read], float(weight))
             for fold in range(N_CHECKERS):
                 if document_hash(row.document) % N_CHECKERS != fold:
                     lessons[fold].append(lesson)
@@ -91,10 +95,13 @@ def _fit_checkers(material: Material) -> list[Checker]:
 
 @dataclass(frozen=True, slots=True)
 class Lesson:
-    """A summary's statements: what checkers see of each, which words are wrong (NaN: not known), whether it is true.
+    """A summary's statements.
 
-    ``truth`` is 1, 0 or NaN: of a summary with NaN it is only known that one of its statements is wrong. ``weight``
-    says how often it is drawn.
+    Attributes:
+        readings: the checkers' input for each statement.
+        wrong: which words of each statement are wrong (NaN: not known).
+        truth: 1, 0 or NaN for each. In a summary with NaN, at least one of its statements is wrong.
+        weight: how often the summary is drawn.
     """
 
     readings: Sequence[Reading]
@@ -104,8 +111,13 @@ class Lesson:
 
 
 def fit(lessons: Sequence[Lesson], epochs: float, seed: int) -> Checker:
-    """Train a checker; the same lessons and seed (of weights, draws and dropout) give the same one on the same kind of
-    processor. ``epochs``: draws in all, as a multiple of the lessons."""
+    """Train a checker. The same arguments give the same checker on the same kind of processor.
+
+    Args:
+        lessons: the training data.
+        epochs: the number of draws, as a multiple of the lessons.
+        seed: the seed of weights, draws and dropout.
+    """
     torch.manual_seed(seed)
     rng = np.random.default_rng(seed)
     model = Checker().train()
@@ -155,7 +167,7 @@ def _loss(model: Checker, lessons: Sequence[Lesson], rng: np.random.Generator) -
     known = ~labels.isnan()
     each = F.binary_cross_entropy_with_logits(supported, labels.nan_to_num(0), reduction="none") / count.sqrt()
     loss = each[known].sum()
-    if not known.all():  # of the others it is known that at least one of the lesson's is wrong
+    if not known.all():  # at least one of the lesson's others is wrong
         unknown = lesson_of[~known]
         logs = torch.zeros(len(lessons)).index_add(0, unknown, F.logsigmoid(supported[~known]))
         all_right = logs[unknown.unique()].exp().clamp(max=1 - 1e-4)
@@ -166,11 +178,11 @@ def _loss(model: Checker, lessons: Sequence[Lesson], rng: np.random.Generator) -
 def _word_loss(doubts: torch.Tensor, wrong: Sequence[np.ndarray]) -> torch.Tensor:
     target = torch.full_like(doubts, torch.nan)
     for row, flags in zip(target, wrong, strict=True):
-        shown = flags[: len(row)]
-        row[: len(shown)] = torch.from_numpy(shown)
+        own = flags[: len(row)]
+        row[: len(own)] = torch.from_numpy(own)
     known = ~target.isnan()
-    weigh = torch.tensor(_WRONG_WORDS_WEIGH)
-    each = F.binary_cross_entropy_with_logits(doubts, target.nan_to_num(0), reduction="none", pos_weight=weigh)
+    weight = torch.tensor(_WRONG_WORDS_WEIGHT)
+    each = F.binary_cross_entropy_with_logits(doubts, target.nan_to_num(0), reduction="none", pos_weight=weight)
     return each[known].sum() / known.sum().clamp(min=1)
 
 
@@ -179,24 +191,28 @@ def _word_loss(doubts: torch.Tensor, wrong: Sequence[np.ndarray]) -> torch.Tenso
 
 @dataclass(slots=True)
 class Table:
-    """Statements of all rows as arrays.
+    """The statements of all rows as arrays.
 
-    ``features`` is (n, n_features); ``truth`` is 1, 0 or NaN (a statement of an unfaithful summary of which no more
-    is known); ``told`` says which statements calibration may learn from; ``row`` says to which row a statement belongs,
-    ``fold`` which model must not see it. Claims of our decomposer are not among the ``told``: nearly all whose truth is known
-    are of faithful summaries, so they are true, and with them the verifier is too sure.
+    Attributes:
+        features: (n, n_features).
+        truth: (n,) 1, 0 or NaN: not known, but at least one of the summary's statements is wrong.
+        calibrates: (n,) whether the calibration may learn from it. Claims of our decomposer do not: nearly all with a known truth
+            are true, because they are from faithful summaries, and with them the verifier would be too sure.
+        row: (n,) the statement's row.
+        fold: (n,) the fold whose models must not see it.
+        weight: (n,) its weight.
     """
 
     features: np.ndarray
     truth: np.ndarray
-    told: np.ndarray
+    calibrates: np.ndarray
     row: np.ndarray
     fold: np.ndarray
     weight: np.ndarray
 
 
 def corpus_weights(corpus: Sequence[str]) -> np.ndarray:
-    """A corpus weighs as the root of its size times its trust: large synthetic ones must not drown the rest."""
+    """Return weights so that a corpus weighs the root of its size times its trust. So no large corpus dominates."""
     names = pd.Series(corpus)
     weight = names.map(names.value_counts()).to_numpy(dtype=float) ** -0.5
     weight *= [_SYNTHETIC_TRUST if name.endswith(SYNTHETIC) else _TRUST.get(name, 1.0) for name in names]
@@ -204,25 +220,25 @@ def corpus_weights(corpus: Sequence[str]) -> np.ndarray:
 
 
 def statement_labels(row: Row, items: Sequence[Evidence | str]) -> tuple[list[np.ndarray], np.ndarray]:
-    """For each statement which words are wrong (NaN: not known), and whether it is true (NaN: not known)."""
+    """Return for each statement which words are wrong, and whether it is true. NaN means not known."""
     flags = wrong_words(row)
     if flags is not None:
         wrong = [np.array(f, dtype=float) for f in flags]
         return wrong, np.array([1.0 if row.label else float(not any(f)) for f in flags])
-    alone = sum(not isinstance(item, str) for item in items) == 1
+    only_one = sum(not isinstance(item, str) for item in items) == 1
     wrong = [np.full(len(word_spans(statement)), np.nan) for statement in row.statements]
-    return wrong, np.full(len(wrong), 1.0 if row.label else 0.0 if alone else np.nan)
+    return wrong, np.full(len(wrong), 1.0 if row.label else 0.0 if only_one else np.nan)
 
 
 def ask_all(checkers: Sequence[Checker], evidence: Sequence[Evidence]) -> None:
-    """``ask`` by a thread a processor, in batches that do not depend on how many there are."""
+    """``ask`` with one thread for each processor, in batches that do not depend on the number of processors."""
     parts = [evidence[i : i + _CHECKED_AT_ONCE] for i in range(0, len(evidence), _CHECKED_AT_ONCE)]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         list(pool.map(partial(ask, checkers), parts))
 
 
 def claim_rows(rows: Sequence[Row], statements: Found, checkers: Sequence[Checker]) -> Table:
-    """Statements of rows that are no mere edits, with the findings of checkers that have not seen their documents."""
+    """Return the statements of all judged rows, with the findings of checkers that have not seen their documents."""
     chosen = [
         (number, item, truth)
         for number, (row, items) in enumerate(zip(rows, statements, strict=True))
@@ -231,27 +247,27 @@ def claim_rows(rows: Sequence[Row], statements: Found, checkers: Sequence[Checke
         if not isinstance(item, str)
     ]
     truth = np.array([t for _, _, t in chosen])
-    told = ~np.isnan(truth) & ~np.array([rows[i].decomposed for i, _, _ in chosen])
-    return _table(rows, [(i, item) for i, item, _ in chosen], truth, told, checkers)
+    calibrates = ~np.isnan(truth) & ~np.array([rows[i].decomposed for i, _, _ in chosen])
+    return _table(rows, [(i, item) for i, item, _ in chosen], truth, calibrates, checkers)
 
 
 def whole_rows(rows: Sequence[Row], wholes: Found, checkers: Sequence[Checker]) -> Table:
-    """The same of each summary once, as one statement whose truth is the summary's label."""
-    once = {
+    """Return each summary once, as one statement whose truth is the summary's label."""
+    by_summary = {
         (row.document, row.summary): (i, item)
         for i, (row, items) in enumerate(zip(rows, wholes, strict=True))
         for item in items
     }
-    kept = [(i, item) for i, item in once.values() if not isinstance(item, str)]
-    truth = np.array([float(rows[i].label) for i, _ in kept])
-    return _table(rows, kept, truth, np.full(len(kept), True), checkers)
+    chosen = [(i, item) for i, item in by_summary.values() if not isinstance(item, str)]
+    truth = np.array([float(rows[i].label) for i, _ in chosen])
+    return _table(rows, chosen, truth, np.full(len(chosen), True), checkers)
 
 
 def _table(
     rows: Sequence[Row],
     items: Sequence[tuple[int, Evidence]],
     truth: np.ndarray,
-    told: np.ndarray,
+    calibrates: np.ndarray,
     checkers: Sequence[Checker],
 ) -> Table:
     evidence = [item for _, item in items]
@@ -259,25 +275,25 @@ def _table(
     row_of = np.array([i for i, _ in items])
     fold = np.array([document_hash(rows[i].document) % FOLDS for i in row_of])
     features = claim_table(evidence, fold % len(checkers)).astype(np.float32)
-    return Table(features, truth, told, row_of, fold, corpus_weights([rows[i].corpus for i in row_of]))
+    return Table(features, truth, calibrates, row_of, fold, corpus_weights([rows[i].corpus for i in row_of]))
 
 
 def fit_trees(table: Table) -> tuple[list[Trees], np.ndarray]:
-    """A model a fold, and each statement's log odds by the one that has not seen it.
+    """Fit trees for each fold. Return them, and each statement's log odds by those that have not seen it.
 
-    Statements of unknown truth stand twice, once as right and once as wrong.
+    Statements of unknown truth are used twice, once as right and once as wrong.
     """
     known = ~np.isnan(table.truth)
     unknown = np.flatnonzero(~known)
     at = np.r_[np.flatnonzero(known), unknown, unknown]
     labels = np.r_[table.truth[known], np.zeros(len(unknown)), np.ones(len(unknown))]
-    wrong = np.full(len(unknown), 0.6)  # until a model says more
+    wrong = np.full(len(unknown), 0.6)  # in the first round
     models: list[Trees] = []
     unseen = np.zeros(len(table.truth))
     for _ in range(_ROUNDS if len(unknown) else 1):
         share = np.r_[np.ones(known.sum()), wrong, 1 - wrong]
-        models, found = _fit_folds(table.features[at], labels, table.weight[at] * share, table.fold[at])
-        unseen[at] = found  # a statement that stands twice has the same log odds in both places
+        # A statement that is used twice has the same log odds in both places.
+        models, unseen[at] = _fit_folds(table.features[at], labels, table.weight[at] * share, table.fold[at])
         wrong = _posterior_wrong(sigmoid(unseen[unknown]), table.row[unknown])
     return models, unseen
 
@@ -304,13 +320,13 @@ def _fit_folds(features, labels, weights, folds) -> tuple[list[Trees], np.ndarra
 
 
 def _posterior_wrong(support: np.ndarray, row: np.ndarray) -> np.ndarray:
-    """P(a statement is wrong | at least one of its summary's is), statements independent."""
+    """P(a statement is wrong | at least one of its summary's is wrong), for independent statements."""
     wrong = 1 - np.clip(support, 0.01, 0.99)
     all_right = pd.Series(np.log1p(-wrong)).groupby(row).transform("sum").to_numpy()
     return np.clip(wrong / (1 - np.exp(all_right)), 0, 1)
 
 
 def calibrate(logits: np.ndarray, table: Table) -> Calibration:
-    """Fit a calibration to cross-fitted log odds, (n,), of the statements that are ``told``."""
-    at = table.told
+    """Fit a calibration to the cross-fitted log odds, (n,), of the statements that may be used for it."""
+    at = table.calibrates
     return Calibration().updated(logits[at], table.truth[at], table.weight[at], spread=(10.0, 10.0))

@@ -1,7 +1,7 @@
-"""Low-rank weights (LoRA, Hu et al. 2022) that are added to a checkpoint, learned step by step.
+"""Trains low-rank weights (LoRA, Hu et al. 2022) that are added to a checkpoint.
 
-The checkpoint's weights stay as they are, in half precision where the machine is fast in it; the adapter's are float32 while
-they are learned. A killed run goes on from where it last saved.
+The checkpoint's weights do not change, and are in half precision if the machine is fast in it. The adapter's are float32 in
+training. A killed run continues from where it last saved.
 """
 
 import warnings
@@ -21,36 +21,41 @@ from claimwise import params, paths
 from claimwise.models.options import TransformersOptions, read_kind
 from claimwise.models.weights import DOCUMENTS
 
-WARM_UP = 12  # steps that the learning rate rises over
-_LOWEST = 8  # layers below it are left alone, which saves a third of the way back
+WARM_UP = 12  # steps in which the learning rate rises
+_LOWEST = 8  # layers below it have no adapter, which saves a third of the time for gradients
 _STEPS_PER_SAVE = 40
-_SCALE = 2  # of the low-rank product, while it is learned
+_SCALE = 2  # factor of the low-rank product in training
 _STATE = "training.pt"
 _LINEAR = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"]
 Step = TypeVar("Step")
 
 
 def added(model: PreTrainedModel, rank: int) -> PeftModel:
-    """The model with an adapter of that rank in the linear parts of all but its lowest layers."""
+    """Return the model with an adapter of that rank in the linear parts of all but its lowest layers."""
     torch.manual_seed(0)
     layers = list(range(_LOWEST, model.config.get_text_config().num_hidden_layers))
     config = LoraConfig(r=rank, lora_alpha=_SCALE * rank, target_modules=_LINEAR, layers_to_transform=layers)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FutureWarning)  # peft asks for what transformers will rename
+        warnings.simplefilter("ignore", FutureWarning)  # peft uses a name that transformers will change
         return get_peft_model(model, config)
 
 
 def last_states(model: PreTrainedModel, inputs: Mapping[str, torch.Tensor]) -> torch.Tensor:
-    """States of the last layer, (rows, length, size), computed as the model's weights are stored, though its adapter's are
-    float32."""
+    """Return the states of the last layer, (rows, length, size), computed in the type of the model's weights (the adapter's
+    are float32)."""
     with torch.autocast(model.device.type, model.dtype, enabled=model.dtype != torch.float32):
         return model.base_model(**inputs, use_cache=False).last_hidden_state
 
 
 def fit(adapted: PeftModel, steps: Sequence[Step], learn: Callable[[Step], float], rate: float, folder: Path) -> None:
-    """Learn from all steps, in order, once; what is in the folder of such a run that was killed goes on.
+    """Learn from all steps, in order, once. A killed run in the folder is continued.
 
-    ``learn`` adds the gradients of a step's loss, and returns the loss; ``rate`` is the learning rate where it is highest.
+    Args:
+        adapted: the model with its adapter.
+        steps: the training data.
+        learn: adds the gradients of a step's loss, and returns the loss.
+        rate: the highest learning rate.
+        folder: where the state of the training is saved.
 
     Raises:
         RuntimeError: a gradient is not a number.
@@ -65,7 +70,7 @@ def fit(adapted: PeftModel, steps: Sequence[Step], learn: Callable[[Step], float
         set_peft_model_state_dict(adapted, state["adapter"])
     folder.mkdir(parents=True, exist_ok=True)
     recent: list[float] = []
-    # Under autocast peft would make float32 of what a layer reads, and autocast half precision of it again.
+    # Otherwise peft would convert a layer's input to float32, and autocast would convert it back.
     with (
         tqdm(total=len(steps), initial=done, unit="step", mininterval=20) as bar,
         disable_input_dtype_casting(adapted),
@@ -88,28 +93,32 @@ def fit(adapted: PeftModel, steps: Sequence[Step], learn: Callable[[Step], float
 
 
 def save(adapted: PeftModel, checkpoint: str, documents: Iterable[str], folder: Path, strength: float = 1.0) -> None:
-    """Write the adapter in half precision, with the ids (``schema.document_id``) of the documents that it learned from, for
-    the checkpoint by the name that users know. The state of the training, which ``fit`` kept in the folder, is deleted.
+    """Write the adapter in half precision, and delete the state of the training that ``fit`` kept in the folder.
 
-    ``strength``: the share of what was learned that is added to the checkpoint's weights.
+    Args:
+        adapted: the model with its adapter.
+        checkpoint: the name of the checkpoint that users know.
+        documents: the ids (``schema.document_id``) of the training documents.
+        folder: where the adapter goes.
+        strength: the share of the learned weights that is added to the checkpoint's.
     """
     (folder / DOCUMENTS).write_text("\n".join(sorted(set(documents))) + "\n")
     config = adapted.peft_config["default"]
-    config.base_model_name_or_path = checkpoint  # not a folder of this machine
+    config.base_model_name_or_path = checkpoint  # instead of a local folder
     config.lora_alpha *= strength
     adapted.half().save_pretrained(folder, save_embedding_layers=False)  # "auto" would ask the hub
-    (folder / "README.md").unlink()  # peft's model card has nothing but blanks
+    (folder / "README.md").unlink()  # peft's model card is an empty form
     (folder / _STATE).unlink(missing_ok=True)
 
 
 def strength(adapted: PeftModel) -> float:
-    """The share of what an adapter learned that it adds to the checkpoint's weights."""
+    """Return the share of its learned weights that an adapter adds to the checkpoint's."""
     config = adapted.peft_config["default"]
     return config.lora_alpha / (_SCALE * config.r)
 
 
 def options_of(name: str) -> TransformersOptions:
-    """Of an entry of ``models`` in params.yaml."""
+    """Return the options of an entry of ``models`` in params.yaml."""
     entry = params.read("params.yaml").model_entry(name)
     options = read_kind("model", entry, {"transformers": TransformersOptions})
     if options.dtype == "auto" and torch.cuda.is_available():
@@ -118,12 +127,12 @@ def options_of(name: str) -> TransformersOptions:
 
 
 def _kernel(device: torch.device) -> AbstractContextManager:
-    """With torch's own choice of attention kernel (torch 2.11 on an H200) a run's loss was not a number within 80 steps."""
+    """The attention kernel. With torch's choice (torch 2.11 on an H200) a loss was not a number within 80 steps."""
     return sdpa_kernel([SDPBackend.EFFICIENT_ATTENTION]) if device.type == "cuda" else nullcontext()
 
 
 def _schedule(step: int, steps: int) -> float:
-    """Share of the learning rate: rises, stays, and falls to a tenth from a third of the way.
+    """The share of the learning rate at a step: it rises, stays, and falls to a tenth from a third of the steps on.
 
     >>> [round(_schedule(step, 300), 2) for step in (0, 11, 100, 200, 300)]
     [0.08, 1.0, 1.0, 0.55, 0.1]

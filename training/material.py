@@ -1,9 +1,8 @@
-"""What there is to learn from: rows of all corpora, those that the decomposer makes beside them, and what was read of their
-documents, once.
+"""The verifier's training material: rows of all corpora, rows that the decomposer makes, and their evidence, read once.
 
-What metrics ask the verifier about are claims, which are shorter than sentences and restore subjects; so it learns from
-claims as well. Claims of a document's own sentences, its sentences told otherwise, and what language models' faithful
-summaries say are supported though their words are not the document's; edits of them are not.
+Metrics verify claims, which are shorter than sentences and have restored subjects, so the verifier learns from claims, too.
+Claims of a document's sentences, paraphrases of its sentences, and sentences of language models' faithful summaries are
+supported though their words differ from the document's. Edits of them are not.
 """
 
 from __future__ import annotations
@@ -19,7 +18,6 @@ from itertools import compress
 from multiprocessing import get_context
 from typing import NamedTuple
 
-import torch
 from threadpoolctl import threadpool_limits
 
 from claimwise import prompts
@@ -43,43 +41,43 @@ from training.data import (
 from training.retelling import retold
 
 _PROMPT = "acueval-decompose-5shot"  # the default metric's
-#: Corpora of claims: a row's summary is one already, or is made of claims.
+#: Corpora whose summaries are claims.
 _OF_CLAIMS = ("rose", "factcg", "factcheck_gpt")
 
-#: Documents of a corpus that are told in other words, and statements taken from all of them, and from one at most.
+#: Documents of a corpus with paraphrases, statements from all of them, and the most statements from one.
 _DOCUMENTS = {"rose": 600, "factcg": 350, "factcheck_gpt": 350}
-_DOCUMENTS_ELSE, _STATEMENTS, _STATEMENTS_OF_ROSE, _OF_ONE = 500, 800, 2400, 8
-#: The corpus of language models' summaries, the published score from which one counts as faithful, and statements taken of
-#: a document's.
-_SUMMARIES, _FAITHFUL, _OF_SUMMARIES = "vectara_training", 0.9, 40
+_OTHER_DOCUMENTS, _STATEMENTS, _STATEMENTS_OF_ROSE, _FROM_ONE = 500, 800, 2400, 8
+#: The corpus of language models' summaries, the lowest published score of a faithful one, and the most statements from the
+#: summaries of a document.
+_SUMMARIES, _FAITHFUL, _FROM_SUMMARIES = "vectara_training", 0.9, 40
 _SEED = 0
 _PART = 400  # rows that are read together
-_STRANGERS = 300  # claims that errors from outside come from, where documents are told in other words
+_STRANGERS = 300  # claims for errors from outside, in paraphrases
 
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """Rows and what was read of them: of each its statements, and its summary as one (synthetic rows: nothing)."""
+    """Rows, and the evidence of their statements and of their summaries as one statement (synthetic rows have none)."""
 
     rows: Sequence[Row]
     statements: Found
     wholes: Found
 
     def without(self, corpora: tuple[str, ...]) -> Material:
-        """What is left without some corpora (by how their names start) and all other rows of their documents."""
-        theirs = {document_hash(row.document) for row in self.rows if row.corpus.startswith(corpora)}
-        return self._only([document_hash(row.document) not in theirs for row in self.rows])
+        """Leave out some corpora (by how their names start) and all other rows about their documents."""
+        excluded = {document_hash(row.document) for row in self.rows if row.corpus.startswith(corpora)}
+        return self._only([document_hash(row.document) not in excluded for row in self.rows])
 
     def part(self, share: float) -> Material:
-        """The rows of a share of the documents; smaller shares are parts of larger ones, and no fold is favoured.
+        """Return the rows of a share of the documents. Smaller shares are parts of larger ones.
 
-        Rows are made of the documents of the lowest hashes, and folds are a hash's remainder: so the share is told by bits
-        that decide neither.
+        The lowest hashes decide which documents have rows, and a hash's remainder is its fold. The share depends on other bits of
+        the hash, so that it favours no fold.
         """
         return self._only([document_hash(row.document) >> 4 & 0xFFFFFFFF < share * 2**32 for row in self.rows])
 
     def judged(self, corpora: tuple[str, ...]) -> Material:
-        """Only the rows of some corpora (by how their names start) that somebody has judged."""
+        """Return only the rows of some corpora (by how their names start) that a person judged."""
         return self._only([row.corpus.startswith(corpora) and not row.synthetic for row in self.rows])
 
     def _only(self, flags: Sequence[bool]) -> Material:
@@ -87,20 +85,21 @@ class Material:
 
 
 def gather(corpora: Mapping[str, Corpus]) -> list[Row]:
-    """All rows to learn from: those that the corpora have, then those that the decomposer makes."""
+    """Return all training rows: those of the corpora, then those that the decomposer makes."""
     rows = training_rows(corpora)
-    return [*rows, *told_rows(corpora), *_made(decomposed_rows, judged_once(rows))]
+    return [*rows, *told_rows(corpora), *_in_parts(decomposed_rows, judged_once(rows))]
 
 
 def told_rows(corpora: Mapping[str, Corpus]) -> list[Row]:
-    """Documents' statements in other words, and what language models' faithful summaries say; with edits of each."""
+    """Return paraphrases of documents' statements, and statements of faithful summaries, with edits of each."""
     strangers = strange_claims(corpora)
     strangers = random.Random(_SEED).sample(strangers, min(_STRANGERS, len(strangers)))
-    told = _made(retold_rows, tellings(corpora), strangers)
-    return [*told, *_made(summarised_rows, summarised(corpora), strangers)]
+    paraphrases = _in_parts(retold_rows, tellings(corpora), strangers)
+    return [*paraphrases, *_in_parts(summarised_rows, summarised(corpora), strangers)]
 
 
-def _made(function: Callable[..., list[Row]], items: Sequence, *others: Sequence[str]) -> list[Row]:
+def _in_parts(function: Callable[..., list[Row]], items: Sequence, *others: Sequence[str]) -> list[Row]:
+    """The rows that a function makes of all items, part by part in several processes."""
     return [row for rows in spread(function, [(part, *others) for part in _parts(items)]) for row in rows]
 
 
@@ -109,31 +108,31 @@ def _parts(items: Sequence) -> list[Sequence]:
 
 
 def read(rows: Sequence[Row]) -> Material:
-    """Read each row's statements, and each judged row's summary, with as many processes as there are processors."""
+    """Read the evidence of each row's statements, and of each judged row's summary, with a process for each processor."""
     order = sorted(range(len(rows)), key=lambda i: document_hash(rows[i].document))  # equal documents together
     parts = _parts(order)
-    found: list = [[] for _ in rows]
-    done = spread(_read_part, [([rows[i] for i in part],) for part in parts])
-    for number, (part, read_of) in enumerate(zip(parts, done, strict=True), 1):
-        for i, items in zip(part, read_of, strict=True):
-            found[i] = items
+    evidence: list = [[] for _ in rows]
+    results = spread(_read_part, [([rows[i] for i in part],) for part in parts])
+    for number, (part, by_row) in enumerate(zip(parts, results, strict=True), 1):
+        for i, items in zip(part, by_row, strict=True):
+            evidence[i] = items
         print(f"read part {number} of {len(parts)}", file=sys.stderr, flush=True)
-    statements = [items[: len(row.statements)] for row, items in zip(rows, found, strict=True)]
-    wholes = [items[len(row.statements) :] for row, items in zip(rows, found, strict=True)]
+    statements = [items[: len(row.statements)] for row, items in zip(rows, evidence, strict=True)]
+    wholes = [items[len(row.statements) :] for row, items in zip(rows, evidence, strict=True)]
     return Material(rows, statements, wholes)
 
 
 def _read_part(rows: Sequence[Row]) -> Found:
-    # Read together, statements and summaries of a document share its passages: what was read must fit into memory.
-    asked = [row.statements if row.synthetic else (*row.statements, row.summary) for row in rows]
-    return Reader().read([row.document for row in rows], asked)
+    # Read together, a document's statements and summaries share its passages, so that the evidence fits into memory.
+    texts = [row.statements if row.synthetic else (*row.statements, row.summary) for row in rows]
+    return Reader().read([row.document for row in rows], texts)
 
 
 # -- rows that the decomposer makes ------------------------------------------------------------------------------------
 
 
 class Telling(NamedTuple):
-    """A document of a corpus, and how many of its statements are told in other words."""
+    """A document of a corpus, and the number of its statements to paraphrase."""
 
     corpus: str
     document: str
@@ -141,41 +140,44 @@ class Telling(NamedTuple):
 
 
 def judged_once(rows: Sequence[Row]) -> list[Row]:
-    """Each summary that somebody has judged, with the statements that it came with first, equal documents together."""
+    """Return each summary that a person judged, with its sentences as statements, equal documents together."""
     judged = [row for row in rows if not row.synthetic and row.corpus not in _OF_CLAIMS]
     return sorted((judged[number] for number in each_summary(judged)), key=lambda row: document_hash(row.document))
 
 
 def decomposed_rows(judged: Sequence[Row]) -> list[Row]:
-    """Judged summaries once more, with the decomposer's claims as statements; those that it leaves as they are, not.
+    """Return judged summaries with the decomposer's claims as statements, unless these are the statements already.
 
-    Of an unfaithful summary it is only known that one of its claims is wrong.
+    In an unfaithful summary at least one claim is wrong; which one is not known.
     """
-    done = decompose([row.summary for row in judged], prompts.load(_PROMPT))
+    decompositions = decompose([row.summary for row in judged], prompts.load(_PROMPT))
     return [
         replace(row, statements=own, wrong=() if row.label else None, decomposed=True)
-        for row, decomposition in zip(judged, done, strict=True)
+        for row, decomposition in zip(judged, decompositions, strict=True)
         if (own := tuple(claim.text for claim in decomposition.claims)) and own != row.statements
     ]
 
 
 def tellings(corpora: Mapping[str, Corpus]) -> list[Telling]:
-    """Which documents are told in other words: of every corpus that is learned from, none that is tested on."""
-    found: list[Telling] = []
+    """Return the documents with paraphrases: some of every training corpus, none of a test set."""
+    chosen: list[Telling] = []
     for name, source, examples in training_examples(corpora):
         documents = sorted(examples["document"].unique(), key=document_hash)
-        documents = documents[: _DOCUMENTS.get(name, _DOCUMENTS_ELSE)]
-        wanted = _STATEMENTS_OF_ROSE if name == "rose" else _STATEMENTS
-        count = min(_OF_ONE, math.ceil(wanted / max(len(documents), 1)))
-        found += [Telling(source, document, count) for document in documents]
-    return sorted(found, key=lambda telling: document_hash(telling.document))
+        documents = documents[: _DOCUMENTS.get(name, _OTHER_DOCUMENTS)]
+        statements = _STATEMENTS_OF_ROSE if name == "rose" else _STATEMENTS
+        count = min(_FROM_ONE, math.ceil(statements / max(len(documents), 1)))
+        chosen += [Telling(source, document, count) for document in documents]
+    return sorted(chosen, key=lambda telling: document_hash(telling.document))
 
 
-def retold_rows(told: Sequence[Telling], strangers: Sequence[str]) -> list[Row]:
-    """Half of a document's statements are its sentences, half the decomposer's claims of two neighbouring ones; in
-    other words, and with edits of each. ``strangers``: claims of other documents, for errors from outside."""
+def retold_rows(documents: Sequence[Telling], strangers: Sequence[str]) -> list[Row]:
+    """Return rows of paraphrases of statements, with edits of each.
+
+    Half of a document's statements are its sentences, half are the decomposer's claims of two neighbouring sentences.
+    ``strangers`` are claims of other documents, for errors from outside.
+    """
     rows: list[Row] = []
-    for corpus, document, statements in told:
+    for corpus, document, statements in documents:
         rng = random.Random(document_hash(document) + 1)
         half = math.ceil(statements / 2)
         true = [retold(sentence, rng) for sentence in own_sentences(document, half, rng)]
@@ -187,25 +189,28 @@ def retold_rows(told: Sequence[Telling], strangers: Sequence[str]) -> list[Row]:
 
 
 def summarised(corpora: Mapping[str, Corpus]) -> list[tuple[str, tuple[str, ...]]]:
-    """Documents that language models have summarised, with the summaries that a published detector finds faithful."""
-    found: list[tuple[str, tuple[str, ...]]] = []
+    """Return documents with language models' summaries that a published detector finds faithful."""
+    pairs: list[tuple[str, tuple[str, ...]]] = []
     for name, _, examples in training_examples(corpora):
         if name == _SUMMARIES:
             scores = corpora[name].scores.set_index("example_id")["score"]
             faithful = examples[examples["id"].map(scores) >= _FAITHFUL]
-            found += [(d, tuple(own["summary"])) for d, own in faithful.groupby("document", sort=False)]
-    return sorted(found, key=lambda item: document_hash(item[0]))
+            pairs += [(d, tuple(own["summary"])) for d, own in faithful.groupby("document", sort=False)]
+    return sorted(pairs, key=lambda pair: document_hash(pair[0]))
 
 
-def summarised_rows(told: Sequence[tuple[str, tuple[str, ...]]], strangers: Sequence[str]) -> list[Row]:
-    """Half of the statements are sentences of the summaries that are not the document's own, half the decomposer's claims
-    of others; with edits of each. ``strangers`` as in ``retold_rows``."""
+def summarised_rows(documents: Sequence[tuple[str, tuple[str, ...]]], strangers: Sequence[str]) -> list[Row]:
+    """Return rows of statements from summaries that are not the document's own, with edits of each.
+
+    Half of the statements are sentences, half are the decomposer's claims of other sentences. ``strangers`` as in
+    ``retold_rows``.
+    """
     rows: list[Row] = []
-    for document, summaries in told:
+    for document, summaries in documents:
         rng = random.Random(document_hash(document) + 2)
-        theirs = dict.fromkeys(s for summary in summaries for s in sentences(summary) if s not in document)
-        fitting = [sentence for sentence in theirs if 6 <= len(sentence.split()) <= 40]
-        drawn = rng.sample(fitting, min(_OF_SUMMARIES, len(fitting)))
+        foreign = dict.fromkeys(s for summary in summaries for s in sentences(summary) if s not in document)
+        fitting = [sentence for sentence in foreign if 6 <= len(sentence.split()) <= 40]
+        drawn = rng.sample(fitting, min(_FROM_SUMMARIES, len(fitting)))
         half = math.ceil(len(drawn) / 2)
         true = drawn[:half] + _claims_of(drawn[half:], rng)
         rows += edited_rows(_SUMMARIES + RETOLD, document, list(dict.fromkeys(true)), strangers, rng, False)
@@ -213,17 +218,17 @@ def summarised_rows(told: Sequence[tuple[str, tuple[str, ...]]], strangers: Sequ
 
 
 def _own_claims(document: str, count: int, rng: random.Random) -> list[str]:
-    """One claim of each of so many pairs of neighbouring sentences."""
-    own = sentences(document)  # some: documents without words are not learned from
+    """One claim of each of ``count`` pairs of neighbouring sentences."""
+    own = sentences(document)  # not empty: documents without words are left out
     starts = [rng.randrange(len(own)) for _ in range(count)]
     pairs = [" ".join(own[start : start + 2]) for start in starts]
     return _claims_of([pair for pair in pairs if 8 <= len(pair.split()) <= 70], rng)
 
 
 def _claims_of(passages: Sequence[str], rng: random.Random) -> list[str]:
-    """One claim of each passage that has one of middling length."""
-    done = decompose(passages, prompts.load(_PROMPT))
-    fitting = [[claim.text for claim in one.claims if 4 <= len(claim.text.split()) <= 30] for one in done]
+    """One claim of each passage that has a claim of medium length."""
+    decompositions = decompose(passages, prompts.load(_PROMPT))
+    fitting = [[claim.text for claim in one.claims if 4 <= len(claim.text.split()) <= 30] for one in decompositions]
     return [rng.choice(claims) for claims in fitting if claims]
 
 
@@ -231,13 +236,14 @@ def _claims_of(passages: Sequence[str], rng: random.Random) -> list[str]:
 
 
 def spread(function: Callable, calls: Sequence[tuple]) -> Iterator:
-    """The results of several calls in order, made by a process a processor with one thread each: threads that share
-    a sum would make its last digits depend on their number.
+    """Yield the results of several calls in order, made by one process for each processor.
 
-    Processes inherit the arguments (fork): a copy of what was read for each of them would not fit into memory.
+    A process has one thread: with several, the last digits of a sum would depend on their number. (torch has one in a forked
+    process, see ``encoder``.) Processes inherit the arguments by fork, because copies would not fit into memory.
     """
     _inherited[:] = [(function, call) for call in calls]
-    with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("fork"), initializer=_one_thread) as pool:
+    context = get_context("fork")
+    with ProcessPoolExecutor(os.cpu_count(), context, initializer=threadpool_limits, initargs=(1,)) as pool:
         yield from pool.map(_call, range(len(calls)))
 
 
@@ -247,8 +253,3 @@ _inherited: list[tuple[Callable, tuple]] = []
 def _call(number: int):
     function, arguments = _inherited[number]
     return function(*arguments)
-
-
-def _one_thread() -> None:
-    threadpool_limits(1)
-    torch.set_num_threads(1)

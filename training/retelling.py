@@ -1,7 +1,7 @@
-"""Statements told in other words without a change of meaning: what a checker must not take for an error.
+"""Paraphrases of statements, which a checker must not take for errors.
 
-Edits of sentences that were copied from a document teach that whatever differs from it is wrong. These differ and are
-right: other words for the same thing, digits for number words, an opening phrase moved or left out, a shorter name.
+If a checker saw only copied sentences and edits of them, it would learn that every different word is wrong. These statements
+differ and are right: synonyms, digits for number words, an opening phrase moved or left out, a shorter name.
 """
 
 import random
@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from claimwise.words import FUNCTION_WORDS, stem
 from claimwise_embedded.evidence import both_ways
-from training.edits import exchangeable, names
+from training.edits import WORD_LISTS, exchangeable, names
 
 _NUMBERS = "two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen twenty".split()
 _DIGITS = {word: stem(word) for word in _NUMBERS}
@@ -21,57 +21,21 @@ _OPENING = re.compile(r"^((?:In|On|At|During|After|Before|Since|By|For|From) [^,
 _ASIDE = re.compile(r", (?:who|which|where|a|an|the) [^,;:()]{4,60},(?= )| \([^()]{2,60}\)")
 _REPORTED = re.compile(r", (?:[A-Z]\w+|he|she|they|officials|police) (?:said|says|added)(?: on \w+day)?(?=\.?$)")
 _ENOUGH = 4  # words that a shortened statement keeps
-_SYNONYMS = """begin start, begins starts, began started, beginning starting, end finish, ended finished, buy purchase,
-bought purchased, large big, larger bigger, small little, house home, people individuals, help assist,
-helped assisted, helps assists, show demonstrate, showed demonstrated, shows demonstrates, got obtained,
-obtained received, children kids, child kid, firm company, firms companies, film movie, films movies, car vehicle,
-cars vehicles, attempt try, attempts tries, attempted tried, choose select, chose selected, chosen selected,
-near close, needs requires, need require, needed required, said stated, says states, about approximately,
-also additionally, used employed, important significant, increase rise, increased grew, increases rises,
-decrease decline, decreased declined, fell dropped, fall drop, falls drops, happen occur, happened occurred,
-happens occurs, injured hurt, ill sick, illness sickness, doctor physician, doctors physicians, lawyer attorney,
-lawyers attorneys, police officers, reveal disclose, revealed disclosed, reveals discloses, ask request,
-asked requested, tell inform, told informed, told notified, almost nearly, often frequently, usually typically,
-quickly rapidly, quick fast, fast rapid, whole entire, ask inquire, reply answer, replied answered, mistake error,
-mistakes errors, aim goal, aims goals, goal objective, make create, made created, makes creates, build construct,
-built constructed, building constructing, discuss debate, discussed debated, meeting gathering,
-meetings gatherings, plan intend, plans intends, planned intended, annual yearly, allow let, allows lets,
-allowed permitted, allow permit, permits allows, prevent stop, prevented stopped, prevents stops, provide offer,
-provided offered, provides offers, believe think, believes thinks, believed thought, stay remain, stayed remained,
-stays remains, live reside, lives resides, lived resided, study research, studies investigations,
-examine investigate, examined investigated, find discover, found discovered, finds discovers, boss manager,
-speak talk, spoke talked, speaks talks, warn caution, warned cautioned, warns cautions, fire blaze,
-answer response, answers responses, crash collision, probe investigation, inquiry investigation, row dispute,
-deal agreement, deals agreements, ban prohibition, banned prohibited, gather collect, gathered collected,
-keep retain, kept retained, keeps retains, send dispatch, sent dispatched, sends dispatches, leave depart,
-arrived came, arrives comes, big huge, huge enormous, angry furious, happy glad, sad unhappy, rich wealthy,
-poor impoverished, famous renowned, smart intelligent, difficult hard, easy simple, correct right, wrong incorrect,
-dangerous hazardous, whole complete, main primary, main principal, current present, former previous,
-formerly previously, currently presently, earlier previously, because since, although though, until till,
-towards toward, among amongst, between amid, over above, under beneath, customer client, customers clients,
-worker employee, workers employees, staff personnel, pupil student, pupils students, prison jail,
-jailed imprisoned, murder killing, murdered killed, gun firearm, guns firearms, victory win, victories wins,
-defeat loss, match game, matches games, profit earnings, profits earnings, improve enhance, improved enhanced,
-improves enhances, improvement enhancement, problem issue, problems issues, suggest propose, suggested proposed,
-suggests proposes, mention note, mentioned noted, mentions notes, agree concur, agreed concurred, explain describe,
-explained described, explains describes, expect anticipate, expected anticipated, expects anticipates, rely depend,
-relies depends, launch introduce, launched introduced, launches introduces, expand extend, expanded extended,
-reduced lowered, reduces lowers, focus concentrate, focused concentrated, focuses concentrates, ensure guarantee,
-ensured guaranteed, ensures guarantees, demand request, feature function, features functions, data information,
-option choice, options choices, benefit advantage, benefits advantages, tool instrument, tools instruments"""
-#: For each word as written others that say the same in most places.
-SYNONYMS = both_ways(tuple(pair.split()) for pair in _SYNONYMS.split(","))
+#: Word -> words that mean the same in most places.
+SYNONYMS = both_ways(tuple(pair.split()) for pair in WORD_LISTS["synonyms"].split(","))
 
 
 def _other_word(statement: str, rng: random.Random) -> str | None:
-    found = exchangeable(statement, SYNONYMS, rng)
-    return _put(statement, *found) if found else None
+    choice = exchangeable(statement, SYNONYMS, rng)
+    return _put(statement, *choice) if choice else None
 
 
 def _other_number(statement: str, rng: random.Random) -> str | None:
-    found = [(m, _DIGITS.get(m.group()) or _NUMBER_WORDS[m.group()]) for m in _NUMBER.finditer(statement) if m.start()]
-    found += [(m, "%" if m.group() != "%" else " percent") for m in _PER_CENT.finditer(statement)]
-    return _put(statement, *rng.choice(found)) if found else None
+    options = [
+        (m, _DIGITS.get(m.group()) or _NUMBER_WORDS[m.group()]) for m in _NUMBER.finditer(statement) if m.start()
+    ]
+    options += [(m, "%" if m.group() != "%" else " percent") for m in _PER_CENT.finditer(statement)]
+    return _put(statement, *rng.choice(options)) if options else None
 
 
 def _opening_moved(statement: str, rng: random.Random) -> str | None:
@@ -90,23 +54,23 @@ def _opening_moved(statement: str, rng: random.Random) -> str | None:
 
 
 def _aside_left_out(statement: str, rng: random.Random) -> str | None:
-    found = [m for pattern in (_ASIDE, _REPORTED) for m in pattern.finditer(statement)]
-    if not found:
+    options = [m for pattern in (_ASIDE, _REPORTED) for m in pattern.finditer(statement)]
+    if not options:
         return None
-    shorter = _put(statement, rng.choice(found), "")
+    shorter = _put(statement, rng.choice(options), "")
     return shorter if len(shorter.split()) >= _ENOUGH else None
 
 
 def _shorter_name(statement: str, rng: random.Random) -> str | None:
-    """A person or body of two words by the last: nobody else in the statement has it."""
-    found = [
+    """Shorten a name of two words to the last one, if the statement has that word only once."""
+    options = [
         name
         for name in names(f"x {statement}")
         if len(parts := name.split()) == 2 and statement.count(parts[1]) == 1 and parts[0].lower() not in FUNCTION_WORDS
     ]
-    if not found:
+    if not options:
         return None
-    name = rng.choice(found)
+    name = rng.choice(options)
     return statement.replace(name, name.split()[1], 1)
 
 
@@ -125,7 +89,7 @@ _WAYS: tuple[Callable[[str, random.Random], str | None], ...] = (
 
 
 def retold(statement: str, rng: random.Random, times: int = 3) -> str:
-    """Say a statement otherwise, in up to so many ways of those that apply; the same state of chance gives the same.
+    """Paraphrase a statement in at most ``times`` ways that apply to it. The same ``rng`` state gives the same paraphrase.
 
     >>> retold("On Monday, three people left the house.", random.Random(5))
     '3 individuals left the house on Monday.'

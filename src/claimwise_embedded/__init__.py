@@ -22,13 +22,13 @@ from claimwise.models.options import Options
 from claimwise.prompts import Prompt
 from claimwise_embedded.checksums import WEIGHTS
 
-#: Raise it with every change of code that changes an answer: calls that were cached under the old one are then made
-#: again. A test compares answers with those written down for this version.
+#: Raise it with every code change that changes an answer, so that answers cached under the old version are not used.
+#: A test compares answers with those stored for this version.
 VERSION = 3
 
-#: From this doubt on a word is called unsupported: it is more probably so than not.
+#: A word with more doubt than this is marked as unsupported.
 DOUBTED = 0.5
-#: By ``python tools/word_marks.py``; docs/model_card.md says the same.
+#: Measured by ``python tools/word_marks.py``; also in docs/model_card.md.
 _WORDS_MEASURED = (
     "These marks are weak. In 105 partly supported claims (WiCE) 82 % of the marked words were words that people had marked "
     "(of all words 32 %), and half of the people's words were found; in 364 unfaithful summaries (GenAudit, USB) 38 % were "
@@ -40,26 +40,25 @@ class EmbeddedOptions(Options):
     """Options of ``kind: embedded``.
 
     Attributes:
-        weights: ``supervised`` (learned from everything that is not tested on, the validation part of AggreFact and
-            other benchmarks with it) or ``zero-shot`` (without AggreFact and the corpora that it is made of).
+        weights: ``supervised`` (learned from all training corpora, including the validation parts of AggreFact and
+            other benchmarks) or ``zero-shot`` (learned without AggreFact and the corpora that it is made of).
     """
 
     weights: Literal["supervised", "zero-shot"] = "supervised"
 
     @property
     def folder(self) -> Path:
-        """Where the verifier's weights are; those of the other parts have no variants."""
+        """The folder of the verifier's weights. Other parts have no variants."""
         return WEIGHTS / ("" if self.weights == "supervised" else self.weights)
 
 
 class EmbeddedModel:
-    """Plays all roles with MiniLM features and small learned heads; each part is loaded when it is first needed.
+    """Plays all roles with MiniLM features and small learned heads. Each part is loaded when it is first needed.
 
-    It reads no prose: a prompt reaches it as data (its demonstrations, whether it works by sentence or by passage,
-    which context it shows).
+    It does not read a prompt's text, only its settings: the demonstrations, by sentence or by passage, which context is shown.
 
     Args:
-        options: which weights; the supervised ones, if not given.
+        options: says which weights to use; by default the supervised ones.
     """
 
     def __init__(self, options: EmbeddedOptions | None = None) -> None:
@@ -70,7 +69,7 @@ class EmbeddedModel:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Name, version of the code, and hash of the weights: calls cached under another one are not used."""
+        """The name, the code's version and a hash of the weights. Cached answers with another fingerprint are not used."""
         digest = hashlib.sha256()
         for folder in dict.fromkeys((WEIGHTS, self._options.folder)):
             for file in sorted(entry for entry in folder.iterdir() if entry.is_file()):
@@ -110,18 +109,18 @@ class EmbeddedModel:
         """
         from claimwise_embedded.localisation import Localiser
 
-        found = Localiser(self.verifier).mark(documents, texts)
-        return [[(word.start, word.end) for word in words if word.doubt > DOUBTED] for words in found]
+        marked = Localiser(self.verifier).mark(documents, texts)
+        return [[(word.start, word.end) for word in words if word.doubt > DOUBTED] for words in marked]
 
     def judge(self, documents: Sequence[str], summaries: Sequence[str], prompt: Prompt) -> list[Judgement]:
-        """See ``Model.judge``: the whole summary as one unit, no claims."""
+        """See ``Model.judge``. The whole summary is read as one claim."""
         if reason := needs_language_model(prompt):
             return [Judgement(NAN, reason)] * len(summaries)
         return self.verifier.score_whole(documents, summaries)
 
     def critique(self, documents: Sequence[str], statements: Sequence[str], prompt: Prompt) -> list[Critique]:
-        """See ``Model.critique``. A prompt that asks for a verdict on a claim (Factored Verification A.3.1) gets the
-        verifier's; any other what a look at the whole statement finds."""
+        """See ``Model.critique``. If the prompt asks for a verdict on a claim (Factored Verification A.3.1), the verifier
+        gives it. Otherwise the judge of whole summaries does."""
         from claimwise_embedded import reviser
 
         if prompt.reply == "critique-block":
@@ -135,12 +134,12 @@ class EmbeddedModel:
         """See ``Model.revise``."""
         from claimwise_embedded import reviser
 
-        # Whatever the prompt, edits are held against the document alone.
+        # For any prompt, edits are verified against the document alone.
         verify = partial(self.verifier.verify, prompt=prompts.load("acueval-verify-zeroshot"))
         return reviser.revise(verify, documents, summaries, feedback)
 
     def summarise(self, sources: Sequence[Sequence[Source]], questions: Sequence[str], prompt: Prompt) -> list[Text]:
-        """See ``Model.summarise``: of each source the sentence nearest to the question, cited."""
+        """See ``Model.summarise``. The summary is each source's sentence nearest to the question, with a citation."""
         return [_extract(group, question) for group, question in zip(sources, questions, strict=True)]
 
 

@@ -1,8 +1,8 @@
-"""Candidate claims of a sentence: each clause's bare fact, and the fact with each detail, as the annotators of ROSE write;
-and facts that it tells in passing, inside noun phrases: ages, titles, appositions, what belongs to what.
+"""Candidate claims of a sentence, as the annotators of ROSE write them.
 
-A candidate is a list of pieces, token indices or inserted words, with what distinguishes it from its siblings
-(``traits``), which the selector weighs.
+There is one for each clause's bare fact and one for the fact with each detail. More come from noun phrases: ages, titles,
+appositions, what belongs to what. A candidate is a list of pieces (token indices or inserted words), with the ``traits``
+that the selector weighs.
 """
 
 from collections.abc import Iterator, Sequence
@@ -27,7 +27,7 @@ from claimwise_embedded.decomposer_parsing import (
 )
 from claimwise_embedded.decomposer_references import Resolution
 
-#: Verbs whose joined subjects act on one another: "Lee and Roy met".
+#: Verbs whose subjects act on one another: "Lee and Roy met".
 _MUTUAL = frozenset(
     "meet marry divorce agree fight clash collide argue differ share compete separate unite merge".split()
 )
@@ -36,21 +36,21 @@ _UNIQUE = frozenset(
     "chairman captain president coach manager boss leader chief minister mayor wife husband head ceo founder owner "
     "director secretary mother father king queen prince princess director-general spokesman spokeswoman".split()
 )
-#: Named entities that are no things of their own.
+#: Types of named entities that are amounts, dates or numbers.
 _MEASURES = frozenset("DATE TIME CARDINAL MONEY PERCENT QUANTITY ORDINAL".split())
 _BELONGING = frozenset("for against between over about in".split())
 _QUOTES = frozenset("' ‘ ’ \" “ ” `` ''".split())
 _DANGLING = frozenset("only even just not than as more very too so such most less and or but to".split())
-#: What cannot be told without the word it belongs to, and words that cannot be told without these.
-_BELONG = frozenset("det aux auxpass neg prt case poss quantmod expl".split())
-_NEED = frozenset("neg pobj pcomp prt auxpass".split())
+#: Dependents that need their head in the claim, and dependents that their head needs.
+_NEED_HEAD = frozenset("det aux auxpass neg prt case poss quantmod expl".split())
+_HEAD_NEEDS = frozenset("neg pobj pcomp prt auxpass".split())
 _CLOSING = frozenset(",;:)]%.?!'")
 _CLITICS = frozenset("n't n’t 's ’s 're ’re 've ’ve 'll ’ll 'd ’d 'm ’m".split())
 
 
 @dataclass(slots=True)
 class Candidate:
-    """A possible claim of one sentence; ``kept`` are the token indices it uses."""
+    """A possible claim of one sentence. ``kept`` are the token indices that it uses."""
 
     pieces: list[Piece]
     kind: str
@@ -63,34 +63,34 @@ class Candidate:
 
 
 def candidates(tokens: Doc, resolution: Resolution) -> Iterator[Candidate]:
-    """All candidates of a parsed sentence; the first is the whole of it."""
+    """All candidates of a parsed sentence. The first is the whole sentence."""
     missing = resolution.missing.text if resolution.missing is not None else None
-    found = [clause for root in tokens if root.dep_ == "ROOT" for clause in clauses(root, missing)]
-    whole = list(range(len(tokens)))
-    while len(whole) > 1 and (tokens[whole[0]].text in ("*", "-", "•", ",") or _tie(tokens, whole[0])):
-        whole.pop(0)
-    while whole and tokens[whole[-1]].lower_ in (".", "!"):
-        whole.pop()
-    units = [unit for clause in found for unit in (*clause.must, *clause.free)]
+    own = [clause for root in tokens if root.dep_ == "ROOT" for clause in clauses(root, missing)]
+    first, end = 0, len(tokens)
+    while end - first > 1 and (tokens[first].text in ("*", "-", "•", ",") or _is_tie(tokens, first)):
+        first += 1
+    while end > first and tokens[end - 1].lower_ in (".", "!"):
+        end -= 1
+    splits = any(unit.phrase.conjuncts for clause in own for unit in clause.units)
     traits = {
-        f"parts-{min(len(found), 4)}": 1.0,
-        "splits": float(any(u.phrase.conjuncts for u in units)),
-        "splits-alone": float(len(found) == 1 and any(u.phrase.conjuncts for u in units)),
-        "opens": float(any(clause.pre for clause in found)),
-        "details": float(min(3, sum(len(clause.free) for clause in found))),
+        f"parts-{min(len(own), 4)}": 1.0,
+        "splits": float(splits),
+        "splits-alone": float(len(own) == 1 and splits),
+        "opens": float(any(clause.openings for clause in own)),
+        "details": float(min(3, sum(len(clause.optional) for clause in own))),
     }
-    yield Candidate(whole, "sentence", traits)
-    for clause in found:
-        if not clause.told:
-            for subject in _subjects_told(clause):
+    yield Candidate(list(range(first, end)), "sentence", traits)
+    for clause in own:
+        if not clause.only_reports:
+            for subject in _usable_subjects(clause):
                 yield from _of_clause(clause, subject)
-        elif any(unit.kind == "ccomp" for unit in clause.must):
-            parts = [unit.phrase.all for unit in (*clause.must, *clause.free)]
-            yield Candidate(_assembled(clause, clause.subjects[-1].pieces, parts, clause.group), "reporting")
+        elif any(unit.kind == "ccomp" for unit in clause.required):
+            parts = [unit.phrase.all for unit in clause.units]
+            yield Candidate(_assembled(clause, clause.subjects[-1].pieces, parts, clause.verbs), "reporting")
     yield from facts(tokens, resolution)
 
 
-def _tie(tokens: Doc, i: int) -> bool:
+def _is_tie(tokens: Doc, i: int) -> bool:
     return tokens[i].lower_ in ("meanwhile", "but", "and") or (
         tokens[i].lower_ in TIES and i + 1 < len(tokens) and tokens[i + 1].text == ","
     )
@@ -98,20 +98,19 @@ def _tie(tokens: Doc, i: int) -> bool:
 
 def _assembled(
     clause: Clause,
-    who: Sequence[Piece],
+    subject: Sequence[Piece],
     parts: Sequence[list[Piece]],
-    group: Sequence[Piece],
+    verbs: Sequence[Piece],
     opening: Sequence[int] = (),
 ) -> list[Piece]:
-    """Attribution, what opens the clause, subject, then verb group and complements in the order of the sentence."""
-    inserted = [piece for piece in group if isinstance(piece, str)]
-    own = [[piece] for piece in group if isinstance(piece, int)]
-    gap = [unit.phrase.core for unit in clause.must if unit.kind == "antecedent"]  # who stands before "whom they met"
-    rest = [*sorted([*own, *(part for part in parts if part not in gap)], key=_first_token), *gap]
-    flat: list[Piece] = []
-    for part in rest:
-        flat.extend(piece for piece in part if piece not in flat)
-    return [*clause.source.before, *opening, *who, *inserted, *flat, *clause.source.after]
+    """The pieces in order: attribution, opening, subject, then verbs and complements in the order of the sentence."""
+    inserted = [piece for piece in verbs if isinstance(piece, str)]
+    own = [[piece] for piece in verbs if isinstance(piece, int)]
+    # The object of "whom they met" comes after the verb, though the sentence has it before.
+    last = [unit.phrase.core for unit in clause.required if unit.kind == "antecedent"]
+    ordered = [*sorted([*own, *(part for part in parts if part not in last)], key=_first_token), *last]
+    flat = dict.fromkeys(piece for part in ordered for piece in part)
+    return [*clause.source.before, *opening, *subject, *inserted, *flat, *clause.source.after]
 
 
 def _first_token(part: Sequence[Piece]) -> int:
@@ -119,72 +118,74 @@ def _first_token(part: Sequence[Piece]) -> int:
 
 
 def _of_clause(clause: Clause, subject: Subject) -> Iterator[Candidate]:
-    """The bare fact of a clause, its details one at a time, its prefixes and the whole of it, told of a subject. Where there
-    is little to tell some are the same: the first counts (``propose``).
+    """Candidates of a clause for one of its subjects: the bare fact, with each detail, with several, the whole clause.
+
+    Those of a short clause may have the same text; ``propose`` takes the first.
     """
-    must, free = clause.must, clause.free
-    alone = subject.form == "conjunct"
-    group = singular(clause.group, clause.head) if alone else clause.group
+    required, optional = clause.required, clause.optional
+    one_of_several = subject.form == "conjunct"
+    verbs = singular(clause.verbs, clause.head) if one_of_several else clause.verbs
     reported = "reported-" if any(clause.source) else ""
 
     def candidate(kind: str, parts: Sequence[list[Piece]], opening: Sequence[int] = (), **traits: float) -> Candidate:
-        pieces = _assembled(clause, subject.pieces, parts, group, opening)
+        pieces = _assembled(clause, subject.pieces, parts, verbs, opening)
         return Candidate(pieces, reported + kind, {clause.kind: 1.0, f"subject-{subject.form}": 1.0, **traits})
 
-    bare = [unit.phrase.core for unit in must]  # without what may follow
-    base = [unit.phrase.all for unit in must]
-    whole = [*base, *(unit.phrase.all for unit in free)]
-    if any(unit.conditional for unit in must):
-        # what hangs on the condition cannot be told: only the whole clause is safe
-        yield candidate("full", [*whole, *clause.pre])
+    cores = [unit.phrase.core for unit in required]
+    base = [unit.phrase.all for unit in required]
+    whole = [unit.phrase.all for unit in clause.units]
+    if any(unit.conditional for unit in required):
+        # Which parts depend on the condition is not known: only the whole clause is safe.
+        yield candidate("full", [*whole, *clause.openings])
         return
-    if not any(unit.phrase.conjuncts for unit in must):
-        yield candidate("bare", bare, needs=float(len(must)))
+    if not any(unit.phrase.conjuncts for unit in required):
+        yield candidate("bare", cores, needs=float(len(required)))
         yield candidate("base", base)
-    for k, unit in enumerate(must):
+    for k, unit in enumerate(required):
         longer = [("post", sorted([*unit.phrase.core, *post])) for post in unit.phrase.posts]
         for kind, part in [*(("conjunct", conjunct) for conjunct in unit.phrase.conjuncts), *longer]:
-            yield candidate(kind, [*bare[:k], part, *bare[k + 1 :]])
-    for j, unit in enumerate([] if alone else free):
+            yield candidate(kind, [*cores[:k], part, *cores[k + 1 :]])
+    for j, unit in enumerate([] if one_of_several else optional):
         if unit.kind == "advcl" and not _is_detail(unit, clause.head.doc):
             continue
-        about = {f"unit-{unit.kind}": 1.0, "place": float(j)}
+        traits = {f"unit-{unit.kind}": 1.0, "place": float(j)}
         versions = [("version-conjunct", conjunct) for conjunct in unit.phrase.conjuncts]
         for name, version in versions or [("version-core", unit.phrase.core), ("version-full", unit.phrase.all)]:
-            yield candidate("detail", [*bare, version], **about, **{name: 1.0})
+            yield candidate("detail", [*cores, version], **traits, **{name: 1.0})
         if j:
-            yield candidate("prefix", [*base, *(u.phrase.all for u in free[: j + 1])], length=float(j + 1))
-    joins = float(any(unit.phrase.conjuncts for unit in (*must, *free)))
-    yield candidate("full", whole, units=float(len(free)), joins=joins)
-    for pre in clause.pre:
-        yield candidate("pre", bare, pre)
-        yield candidate("pre-full", whole, pre)
+            yield candidate("prefix", whole[: len(required) + j + 1], length=float(j + 1))
+    joins = float(any(unit.phrase.conjuncts for unit in clause.units))
+    yield candidate("full", whole, units=float(len(optional)), joins=joins)
+    for opening in clause.openings:
+        yield candidate("pre", cores, opening)
+        yield candidate("pre-full", whole, opening)
 
 
 def _is_detail(unit: Unit, tokens: Doc) -> bool:
-    """Whether a clause under a verb may be told of it alone: ", saying ..." is a fact of its own, or follows from all of
-    the sentence, and a clause that nothing introduces was read wrongly.
+    """Whether an adverbial clause may be added as a detail.
+
+    ", saying ..." is a fact of its own or follows from the whole sentence. A clause that no word introduces is a parser error.
     """
     first = tokens[unit.phrase.core[0]]
     return not aside(first) and (first.dep_ in ("mark", "aux", "advmod", "prep") or first.tag_ in ("IN", "TO", "WRB"))
 
 
-def _subjects_told(clause: Clause) -> list[Subject]:
-    """The subjects, without the single ones where they only do it together."""
-    attributes = [unit for unit in clause.must if unit.kind in ("attr", "dobj", "acomp")]
+def _usable_subjects(clause: Clause) -> list[Subject]:
+    """The clause's subjects; without each single one if the statement holds only for all of them together."""
+    attributes = [unit for unit in clause.required if unit.kind in ("attr", "dobj", "acomp")]
     kin = any(unit.kind == "attr" and clause.head.doc[unit.phrase.core[-1]].tag_ == "NNS" for unit in attributes)
     mutual = not attributes and base_form(clause.head) in _MUTUAL
-    words = {t.lower_ for unit in (*clause.must, *clause.free) for t in (clause.head.doc[i] for i in unit.phrase.all)}
+    words = {clause.head.doc[i].lower_ for unit in clause.units for i in unit.phrase.all}
     if kin or mutual or words & {"together", "other", "respectively", "another"}:
         return [subject for subject in clause.subjects if subject.form != "conjunct"]
     return clause.subjects
 
 
-# -- facts told in passing ---------------------------------------------------------------------------------------------
+# -- facts inside noun phrases -----------------------------------------------------------------------------------------
 
 
 def facts(tokens: Doc, resolution: Resolution) -> Iterator[Candidate]:
-    """All of a sentence's."""
+    """The facts inside a sentence's noun phrases."""
     for token in tokens:
         if token.dep_ == "appos" or (
             token.dep_ == "nummod" and token.head.ent_type_ == "PERSON" and token.i > token.head.i
@@ -202,12 +203,14 @@ def facts(tokens: Doc, resolution: Resolution) -> Iterator[Candidate]:
 def _apposition(name: Token, description: Token) -> Iterator[Candidate]:
     """ "David Gold, the chairman" -> "David Gold is the chairman"; "Kendall, 19" -> "Kendall is 19"."""
 
-    def who() -> list[int]:  # late: in a line without end every word may be an apposition of the one before
+    def subject() -> list[
+        int
+    ]:  # only when needed: in an endless line every word may be an apposition of the one before
         return [i for i in _without_title(name) if i != description.i]
 
     if description.text.isdigit():
         if is_name(name) and name.ent_type_ not in ("DATE", "TIME", "CARDINAL", "GPE", "LOC"):
-            yield Candidate([*who(), be(many=plural(name)), description.i], "age", {"age": 1.0})
+            yield Candidate([*subject(), be(many=plural(name)), description.i], "age", {"age": 1.0})
         return
     if not aside(description) or description.pos_ not in ("NOUN", "PROPN") or name.pos_ not in ("NOUN", "PROPN"):
         return
@@ -216,19 +219,19 @@ def _apposition(name: Token, description: Token) -> Iterator[Candidate]:
     if name.ent_type_ in ("GPE", "LOC") and description.ent_type_ in ("GPE", "LOC"):
         return  # "Leeds, England"
     if is_name(name) and is_name(description):
-        return  # a list read wrongly, more often than not
+        return  # more often than not a list that the parser misread
     phrase = noun_phrase(description)
     first = name.doc[phrase.core[0]]
     if not is_name(description) and first.dep_ not in ("det", "poss", "nummod") and not is_name(first):
         return
     if is_name(description) and any(c.dep_ == "poss" or c.tag_ == "CD" for c in name.lefts) and plural(name):
         return
-    told = phrase.core if is_name(description) else phrase.all
-    yield Candidate([*who(), be(many=plural(name)), *told], "apposition", {"name": float(is_name(name))})
+    said = phrase.core if is_name(description) else phrase.all
+    yield Candidate([*subject(), be(many=plural(name)), *said], "apposition", {"name": float(is_name(name))})
 
 
 def _without_title(name: Token) -> list[int]:
-    """A name without the title before it; of a common noun all that is told with it."""
+    """A name without the title before it, or a common noun with its required words."""
     core = noun_phrase(name).core
     if not is_name(name):
         return core
@@ -244,11 +247,11 @@ def _title(name: Token) -> Iterator[Candidate]:
         start -= 1
     if start == 0 or tokens[start - 1].lower_ in _HONORIFICS or tokens[start].lower_ in _HONORIFICS:
         return
-    who: list[Piece] = list(range(start, name.i + 1))
+    subject = range(start, name.i + 1)
     first = name.left_edge.i
     for child in (t for t in tokens[first:start] if t.lower_ == "old"):
         if child.left_edge.text.isdigit():
-            yield Candidate([*who, "is", child.left_edge.i, "years old"], "age", {"age": 1.0})
+            yield Candidate([*subject, "is", child.left_edge.i, "years old"], "age", {"age": 1.0})
         first = child.i + 1
     title, role = tokens[first:start], tokens[start - 1]
     if not len(title) or role.tag_ != "NN" or role.dep_ not in ("compound", "nmod", "amod"):
@@ -256,7 +259,7 @@ def _title(name: Token) -> Iterator[Candidate]:
     if (role.text[:1].isupper() and role.i > 0) or any(
         t.tag_ in ("PRP$", "POS", "VBN", "VBD") or t.is_punct for t in title
     ):
-        return  # "his sister Ann": which sister is not said
+        return  # "his sister Ann" does not say which sister
     if name.ent_type_ != "PERSON" and role.lower_ not in PEOPLE:
         return
     pieces: list[Piece] = [t.i for t in title]
@@ -265,7 +268,7 @@ def _title(name: Token) -> Iterator[Candidate]:
         pieces.insert(0, "the" if role.lower_ in _UNIQUE else "an" if word[0] in "aeiou" else "a")
     elif title[0].lower_ not in ("a", "an", "the"):
         return
-    yield Candidate([*who, "is", *pieces], "title", {"loose": 1.0})
+    yield Candidate([*subject, "is", *pieces], "title", {"loose": 1.0})
 
 
 def _age(noun: Token) -> Iterator[Candidate]:
@@ -275,8 +278,8 @@ def _age(noun: Token) -> Iterator[Candidate]:
     for child in noun.lefts:
         number = child.left_edge
         if child.lower_ == "old" and number.text.isdigit():
-            rest = [i for i in noun_phrase(noun).core if i > child.i]
-            yield Candidate(["the", *rest, "is", number.i, "years old"], "age-noun", {"age": 1.0, "loose": 1.0})
+            words = [i for i in noun_phrase(noun).core if i > child.i]
+            yield Candidate(["the", *words, "is", number.i, "years old"], "age-noun", {"age": 1.0, "loose": 1.0})
 
 
 def _belonging(noun: Token) -> Iterator[Candidate]:
@@ -285,20 +288,20 @@ def _belonging(noun: Token) -> Iterator[Candidate]:
         return
     if any(c.tag_ == "PRP$" for c in noun.lefts):
         return
-    told = ("from",) if is_name(noun) else _BELONGING
-    for child in (c for c in noun.rights if c.dep_ == "prep" and c.lower_ in told and not aside(c)):
+    prepositions = ("from",) if is_name(noun) else _BELONGING
+    for child in (c for c in noun.rights if c.dep_ == "prep" and c.lower_ in prepositions and not aside(c)):
         lead: list[Piece] = list(noun_phrase(noun).core)
         article = noun.doc[lead[0]]
         if article.lower_ in ("a", "an", "another", "some"):
             lead = ["the", *lead[1:]]
         past = any(t.tag_ == "VBD" for t in (noun.head, *noun.head.children))
         words = [t.i for t in child.subtree]
-        place = {f"place-{noun.dep_}": 1.0, f"belongs-{child.lower_}": 1.0, "loose": 1.0}
-        yield Candidate([*lead, be(many=plural(noun), past=past and not is_name(noun)), *words], "belonging", place)
+        traits = {f"place-{noun.dep_}": 1.0, f"belongs-{child.lower_}": 1.0, "loose": 1.0}
+        yield Candidate([*lead, be(many=plural(noun), past=past and not is_name(noun)), *words], "belonging", traits)
 
 
 def _described(tokens: Doc, resolution: Resolution) -> Iterator[Candidate]:
-    """ "The 22-year-old has ..." of Paul Pogba -> "Paul Pogba is 22 years old"; "The striker" -> "is the striker"."""
+    """ "The 22-year-old has ..." about Paul Pogba -> "Paul Pogba is 22 years old"; "The striker" -> "is the striker"."""
     if resolution.described is None:
         return
     at, entity = resolution.described
@@ -313,14 +316,15 @@ def _described(tokens: Doc, resolution: Resolution) -> Iterator[Candidate]:
 
 
 def write(pieces: Sequence[Piece], tokens: Doc, resolution: Resolution) -> str:
-    """The text of a candidate: words as the summary spaces them, each pronoun that would come before its name
-    in this claim replaced by the name.
+    """The text of a candidate, with the spaces of the summary.
+
+    A pronoun is replaced by its name if the claim does not have the name before it.
     """
     out = ""
     previous = -1
     named: set[int] = set()
     described_at, described = resolution.described or ([], None)
-    shown = False  # whether the name stands in the place of the subject that is described
+    shown = False  # whether the name has replaced a description ("the striker")
     for piece in pieces:
         if isinstance(piece, str):
             word, joined = piece, piece in ("'s", "'", ",")
@@ -331,7 +335,7 @@ def write(pieces: Sequence[Piece], tokens: Doc, resolution: Resolution) -> str:
             token = tokens[piece]
             word = token.text
             if previous >= 0 and 1 < piece - previous < 4:
-                # What was skipped is only a comma, an "and" or both: the list needs it.
+                # Only a comma, an "and" or both were skipped: the list needs them.
                 between = tokens[previous + 1 : piece]
                 if between[0].text == "," and all(t.text == "," or t.dep_ == "cc" for t in between):
                     out += "," + "".join(f" {t.text}" for t in between[1:])
@@ -359,7 +363,7 @@ def write(pieces: Sequence[Piece], tokens: Doc, resolution: Resolution) -> str:
 
 
 def _keeps_capital(tokens: Doc) -> bool:
-    """Whether the first word of a sentence would have its capital anywhere."""
+    """Whether the first word of a sentence would have a capital in the middle of one, too."""
     first = tokens[0]
     return (
         is_name(first)
@@ -370,9 +374,9 @@ def _keeps_capital(tokens: Doc) -> bool:
 
 
 def well_formed(candidate: Candidate, tokens: Doc) -> bool:
-    """Whether a candidate can be a statement: nothing dangles, and no word is torn from what it belongs to.
+    """Whether a candidate can be a statement: it has a proper end, and each word has the words that it needs.
 
-    A wrong reading of a sentence shows itself here: better no claim than one the summary does not make.
+    This also finds parser errors: better no claim than one that the summary does not make.
     """
     at = candidate.kept
     if candidate.kind == "sentence" or not at:
@@ -393,9 +397,9 @@ def well_formed(candidate: Candidate, tokens: Doc) -> bool:
             return False
         if i + 1 < len(tokens) and glued(tokens, i + 1) and i + 1 not in kept and candidate.traits.get("age") is None:
             return False
-        if token.dep_ in _BELONG and not candidate.traits.get("loose") and not _is_kept(token.head, kept):
+        if token.dep_ in _NEED_HEAD and not candidate.traits.get("loose") and not _is_kept(token.head, kept):
             return False
-        if any(child.dep_ in _NEED and not _is_kept(child, kept) for child in token.children):
+        if any(child.dep_ in _HEAD_NEEDS and not _is_kept(child, kept) for child in token.children):
             return False
         if token.tag_ in FINITE and token.dep_ not in ("aux", "auxpass"):
             verbs += 1
@@ -406,5 +410,5 @@ def well_formed(candidate: Candidate, tokens: Doc) -> bool:
 
 
 def _is_kept(token: Token, kept: set[int]) -> bool:
-    """Whether a claim has a word, or one that "and" puts in its place."""
+    """Whether a claim has a word, or one joined to it by "and"."""
     return token.i in kept or any(other.i in kept for other in token.conjuncts)

@@ -1,8 +1,8 @@
 """The word checker: a small network in which the words of a claim attend to the words of its passages.
 
-It stands on the encoder's word states, so a document is encoded once whatever is asked about it. Attention is
-helped by how words pair (``pair_features``): the same word, in the same company, near the other words of the
-claim. It says of each word whether it is unsupported and of the claim whether it is supported.
+Its input are the encoder's word states, so that a document is encoded once for all claims. Features of word pairs
+(``pair_features``) help attention: the same word, the same neighbours, near the other words of the claim. For each word it
+says whether it is unsupported, and for the claim whether it is supported.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from claimwise_embedded.evidence import FUNCTION_STEMS, HEDGES, NEGATIONS, QUANT
 
 #: Marks of a word, one bit each: function word, number, name, negation, hedge, quantifier, somewhere in the document.
 MARKS = 7
-#: Kinds of pairing of a claim's word with a passage's word, see ``pair_features``.
+#: Number of ``pair_features``.
 PAIRINGS = 8
-#: Words of a claim and of its passages that are looked at; the rest of a longer one is left to the other features.
+#: The most words that the network reads of a claim and of its passages. Other features read the rest.
 CLAIM_WORDS, PASSAGE_WORDS = 120, 320
-#: Both are padded to a multiple of so many.
+#: Both are padded to a multiple of this.
 _STEPS = 16, 32
 _SIZE, _HEADS, _LAYERS, _REACH = 128, 4, 3, 8
-#: Share of the values that training leaves out.
+#: Dropout in training.
 _DROP = 0.1
 #: Pairs of words in a batch, which bounds memory to about 100 MB.
 _PAIRS = 400_000
@@ -39,11 +39,11 @@ _PAIRS = 400_000
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """Words of one text.
+    """The words of one text.
 
     Attributes:
         states: (n, 384) float16, of unit length.
-        stems: (n,) a number for each stem.
+        stems: (n,) a hash of each stem.
         marks: (n,) bits, see ``MARKS``.
         rarity: (n,) how rare each word is; 0 for words of passages.
     """
@@ -55,7 +55,7 @@ class Words:
 
     @classmethod
     def of(cls, states: np.ndarray, stems: Sequence[str], names, known, rarity: np.ndarray | None = None) -> Words:
-        """Mark the words; ``names`` and ``known`` are the stems that are names, and those of the document."""
+        """Mark the words. ``names`` are the stems of names, ``known`` all stems of the document."""
         marks = [
             (s in FUNCTION_STEMS)
             | (is_number(s) << 1)
@@ -76,26 +76,26 @@ class Words:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A claim and its passages in the order of the document; passages are shared by the claims of a document."""
+    """A claim, and its passages in the order of the document. Claims of one document share their passages."""
 
     claim: Words
     passages: tuple[Words, ...]
 
     @property
     def size(self) -> tuple[int, int]:
-        """Words of the claim and of the passages, as far as they are looked at."""
+        """The number of words that are read of the claim and of the passages."""
         words = sum(len(passage.stems) for passage in self.passages)
         return min(len(self.claim.stems), CLAIM_WORDS), min(words, PASSAGE_WORDS)
 
     @property
     def padded(self) -> tuple[int, int]:
-        """The same with padding."""
+        """``size`` with padding."""
         return tuple(-(-words // step) * step for words, step in zip(self.size, _STEPS, strict=True))
 
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One side of a batch, padded: states (b, n, 384), stems, marks and rarity (b, n), real (b, n) where words are."""
+    """One side of a batch, padded: states (b, n, 384); stems, marks and rarity (b, n); real (b, n), False in the padding."""
 
     states: torch.Tensor
     stems: torch.Tensor
@@ -105,7 +105,7 @@ class Side:
 
 
 def collate(readings: Sequence[Reading], shape: tuple[int, int] | None = None) -> tuple[Side, Side]:
-    """The claims and the passages of a batch, of so many words each with padding: as many as the longest, if not given."""
+    """Return the claims and the passages of a batch, padded to ``shape`` (words of each); by default to the longest."""
     claim_width, passages_width = shape or np.max([r.size for r in readings], axis=0)
     claims = _side([(r.claim,) for r in readings], [r.size[0] for r in readings], claim_width)
     return claims, _side([r.passages for r in readings], [r.size[1] for r in readings], passages_width)
@@ -124,10 +124,10 @@ def _side(texts: Sequence[Sequence[Words]], lengths: Sequence[int], width: int) 
 
 
 def pair_features(claim: Side, passages: Side) -> torch.Tensor:
-    """How each word of the claim pairs with each word of the passages, (b, PAIRINGS, n, m).
+    """Return features of each pair of a claim's word and a passage's word, (b, PAIRINGS, n, m).
 
-    The same stem; cosine of the states; whether the claim's neighbouring words have matches near; the same stem
-    before, and after; how much of the claim stands within 8 words, within 30, and roughly within 12.
+    Same stem; cosine of the states; whether the claim's neighbouring words have matches nearby; same stem before, and after;
+    the share of the claim within 8 words, within 30, and (by similar words) within about 12.
     """
     real = claim.real[:, :, None] & passages.real[:, None, :]
     same = ((claim.stems[:, :, None] == passages.stems[:, None, :]) & real).float()
@@ -137,26 +137,25 @@ def pair_features(claim: Side, passages: Side) -> torch.Tensor:
     weight = weight / weight.sum(1, keepdim=True).clamp_min(1e-6)
     near = _highest(torch.maximum(same, soft * 0.8), 4)
     covered = [
-        torch.einsum("bn,bnm->bm", weight, found)
-        for found in (_highest(same, 8), _highest(same, 30), _highest(_highest(near, 4), 4))
+        torch.einsum("bn,bnm->bm", weight, matches)[:, None, :].expand_as(same)
+        for matches in (_highest(same, 8), _highest(same, 30), _highest(_highest(near, 4), 4))
     ]
     place = torch.arange(same.shape[1])
-    apart = (place[:, None] - place[None]).abs()
-    beside = ((apart <= 4) & (apart > 0))[None] * (weight[:, None, :] + 1e-4)
-    beside = beside / beside.sum(2, keepdim=True).clamp_min(1e-6)
+    distance = (place[:, None] - place[None]).abs()
+    neighbours = ((distance <= 4) & (distance > 0))[None] * (weight[:, None, :] + 1e-4)
+    neighbours = neighbours / neighbours.sum(2, keepdim=True).clamp_min(1e-6)
     before = F.pad(same, (1, 0, 1, 0))[:, :-1, :-1]
     after = F.pad(same, (0, 1, 0, 1))[:, 1:, 1:]
-    spread = [c[:, None, :].expand_as(same) for c in covered]
-    return torch.stack([same, cosine, torch.bmm(beside, near), before, after, *spread], dim=1)
+    return torch.stack([same, cosine, torch.bmm(neighbours, near), before, after, *covered], dim=1)
 
 
 def _highest(values: torch.Tensor, reach: int) -> torch.Tensor:
-    """Maximum over the words at most ``reach`` places away."""
+    """The maximum over the words at most ``reach`` places away."""
     return F.max_pool1d(values, 2 * reach + 1, 1, reach)
 
 
 class _Cross(nn.Module):
-    """From claim words to passage words; what was attended to comes back with how it pairs."""
+    """Attention from claim words to passage words. The output has the attended states and pair features."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -165,10 +164,10 @@ class _Cross(nn.Module):
         self.pairing = nn.Parameter(torch.randn(_HEADS, PAIRINGS))
         self.out = Linear(_SIZE + _HEADS * PAIRINGS, _SIZE)
 
-    def forward(self, claim, there, pairs, masked_pairs):
+    def forward(self, claim, passages, pairs, masked_pairs):
         b, n, _ = claim.shape
         query = _split(self.query(claim))
-        key, value = map(_split, self.key_value(there).chunk(2, dim=-1))
+        key, value = map(_split, self.key_value(passages).chunk(2, dim=-1))
         weight = torch.cat([self.pairing, torch.full((_HEADS, 1), -1e4)], dim=1)
         bias = (weight @ masked_pairs).view(b, _HEADS, n, -1).float()
         share = ((query @ key.transpose(2, 3) * query.shape[-1] ** -0.5).float() + bias).softmax(3).to(value.dtype)
@@ -177,7 +176,7 @@ class _Cross(nn.Module):
 
 
 class _Self(nn.Module):
-    """Among the claim's words, by content and by distance."""
+    """Attention among the claim's words, by content and by distance."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -189,8 +188,8 @@ class _Self(nn.Module):
         b, n, _ = claim.shape
         query, key, value = map(_split, self.all(claim).chunk(3, dim=-1))
         place = torch.arange(n)
-        apart = (place[None] - place[:, None]).clamp(-_REACH, _REACH) + _REACH
-        score = (query @ key.transpose(2, 3)).float() * query.shape[-1] ** -0.5 + self.distance[:, apart][None]
+        distance = (place[None] - place[:, None]).clamp(-_REACH, _REACH) + _REACH
+        score = (query @ key.transpose(2, 3)).float() * query.shape[-1] ** -0.5 + self.distance[:, distance][None]
         share = score.masked_fill(~real[:, None, None], -1e4).softmax(3).to(value.dtype)
         return self.out((share @ value).transpose(1, 2).reshape(b, n, -1))
 
@@ -203,8 +202,8 @@ class _Layer(nn.Module):
         self.think = nn.Sequential(Linear(_SIZE, 2 * _SIZE), nn.GELU(), Linear(2 * _SIZE, _SIZE))
         self.drop = nn.Dropout(_DROP)
 
-    def forward(self, claim, there, pairs, masked_pairs, real):
-        claim = claim + self.drop(self.cross(self.norms[0](claim), there, pairs, masked_pairs))
+    def forward(self, claim, passages, pairs, masked_pairs, real):
+        claim = claim + self.drop(self.cross(self.norms[0](claim), passages, pairs, masked_pairs))
         claim = claim + self.drop(self.own(self.norms[1](claim), real))
         return claim + self.drop(self.think(self.norms[2](claim)))
 
@@ -215,7 +214,7 @@ def _split(states: torch.Tensor) -> torch.Tensor:
 
 
 class Checker(nn.Module):
-    """0.7 million parameters on top of frozen word states."""
+    """The network: 0.7 million parameters on top of frozen word states. Attributes name the stored weights."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -231,7 +230,7 @@ class Checker(nn.Module):
         self.drop = nn.Dropout(_DROP)
 
     def forward(self, claim: Side, passages: Side, pairs, masked_pairs) -> tuple[torch.Tensor, torch.Tensor]:
-        """Log odds that claims are supported, (b,), and that their words are not, (b, n), given their ``pairings``."""
+        """Return log odds that claims are supported, (b,), and that their words are not, (b, n), given ``pairings``."""
         claim_states, passage_states = claim.states, passages.states
         if self.training:
             kept = ((torch.rand(len(claim_states), 1, WIDTH) > _DROP) / (1 - _DROP)).to(claim_states.dtype)
@@ -239,10 +238,10 @@ class Checker(nn.Module):
         words = self._project(claim_states) + self.claim_marks(
             torch.cat([_bits(claim.marks), claim.rarity[..., None] / 3], dim=-1)
         )
-        there = self.there_norm(self._project(passage_states) + self.there_marks(_bits(passages.marks)))
-        there = torch.cat([there, self.nowhere.to(there.dtype).expand(len(words), 1, -1)], dim=1)
+        context = self.there_norm(self._project(passage_states) + self.there_marks(_bits(passages.marks)))
+        context = torch.cat([context, self.nowhere.to(context.dtype).expand(len(words), 1, -1)], dim=1)
         for layer in self.layers:
-            words = layer(words, there, pairs, masked_pairs, claim.real)
+            words = layer(words, context, pairs, masked_pairs, claim.real)
         words = self.norm(words)
         unsupported = self.word(words)[..., 0].float().masked_fill(~claim.real, -30)
         share = self.pool(words).float().masked_fill(~claim.real[..., None], -1e4).softmax(1)
@@ -252,13 +251,13 @@ class Checker(nn.Module):
         return supported[:, 0].float(), unsupported
 
     def _project(self, states: torch.Tensor) -> torch.Tensor:
-        """States come with unit length; weights are made larger here rather than many states."""
+        """Project states of unit length. Scaling the weights is cheaper than scaling the states."""
         return linear(states, self.states.weight * WIDTH**0.5, self.states.bias)
 
 
 def pairings(claim: Side, passages: Side) -> tuple[torch.Tensor, torch.Tensor]:
-    """Pair features with a last column for "nowhere": (b, n, m + 1, PAIRINGS), and (b, PAIRINGS + 1, n (m + 1)) with
-    what is padding marked."""
+    """Return pair features with a last column for "nowhere", in two forms: (b, n, m + 1, PAIRINGS), and with one more
+    feature that marks the padding, (b, PAIRINGS + 1, n (m + 1))."""
     with torch.no_grad():
         pairs = pair_features(claim, passages)
         b, _, n, m = pairs.shape
@@ -275,48 +274,49 @@ def _bits(marks: torch.Tensor) -> torch.Tensor:
 
 
 def fast():
-    """Half precision for multiplications where the CPU has it."""
+    """Autocast of multiplications to half precision, if the CPU has it."""
     return torch.autocast("cpu", torch.bfloat16, enabled=fast_type() is torch.bfloat16)
 
 
 def check(checkers: Sequence[Checker], readings: Sequence[Reading]) -> list[tuple[np.ndarray, np.ndarray]]:
-    """What each of k checkers finds.
+    """Return the findings of k checkers.
 
     Returns:
-        For each reading log odds that it is supported, (k,), and that each of its words is not, (k, n_words); a
-        word beyond ``CLAIM_WORDS`` has the mean of the others.
+        For each reading the log odds that it is supported, (k,), and that each of its words is not, (k, n_words). A
+        word after the first ``CLAIM_WORDS`` has the mean of the others.
     """
-    found: list = [None] * len(readings)
+    results: list = [None] * len(readings)
     for batch in _batches(readings):
         claim, passages = collate([readings[i] for i in batch], readings[batch[0]].padded)
         with torch.inference_mode(), fast():
             pairs = pairings(claim, passages)
-            results = [checker(claim, passages, *pairs) for checker in checkers]
-        supported = torch.stack([s for s, _ in results]).numpy()
-        words = torch.stack([w for _, w in results]).numpy()
+            by_checker = [checker(claim, passages, *pairs) for checker in checkers]
+        supported, words = (torch.stack(each).numpy() for each in zip(*by_checker, strict=True))
         for row, i in enumerate(batch):
-            shown, length = readings[i].size[0], len(readings[i].claim.stems)
-            found[i] = (supported[:, row], np.pad(words[:, row, :shown], ((0, 0), (0, length - shown)), "mean"))
-    return found
+            read, length = readings[i].size[0], len(readings[i].claim.stems)
+            results[i] = (supported[:, row], np.pad(words[:, row, :read], ((0, 0), (0, length - read)), "mean"))
+    return results
 
 
 def _batches(readings: Sequence[Reading]) -> Iterator[list[int]]:
-    """Readings that are padded to one shape, at most ``_PAIRS`` pairs of words: so that no reading's neighbours choose
-    how it is padded, which its last digits depend on."""
+    """Batches of readings that are padded to one shape, with at most ``_PAIRS`` pairs of words.
+
+    So a reading's padding, which its last digits depend on, does not depend on the other readings.
+    """
     shapes = [reading.padded for reading in readings]
     by_shape = sorted(range(len(readings)), key=shapes.__getitem__)
     for (claim_width, passages_width), same in groupby(by_shape, key=shapes.__getitem__):
-        group, most = list(same), max(1, _PAIRS // (claim_width * passages_width))
-        yield from (group[start : start + most] for start in range(0, len(group), most))
+        group, size = list(same), max(1, _PAIRS // (claim_width * passages_width))
+        yield from (group[start : start + size] for start in range(0, len(group), size))
 
 
 def shipped(checker: Checker) -> Checker:
-    """Round a checker as its weights are written, in half precision: what trees learn from is what they will be told."""
+    """Round a checker to half precision, as its weights are stored, so that trees learn from the findings that they will get."""
     return checker.half().float().eval()
 
 
 def load(file: Path) -> list[Checker]:
-    """The checkers of a weights file, ready for use."""
+    """Read the checkers of a weights file."""
     tensors = load_file(file)
     checkers = nn.ModuleList(Checker() for _ in {name.split(".")[0] for name in tensors})
     checkers.load_state_dict(tensors)

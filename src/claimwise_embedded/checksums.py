@@ -1,4 +1,4 @@
-"""All weights, held to their checksums: a flipped byte would move scores, and nobody would see it."""
+"""Checks weights by their checksums: a flipped byte would change scores unnoticed."""
 
 import hashlib
 from collections.abc import Iterable
@@ -7,20 +7,20 @@ from pathlib import Path
 from claimwise.errors import ClaimwiseError
 
 WEIGHTS = Path(__file__).with_name("weights")
-#: As ``sha256sum --check`` reads it. It lies beside the weights: what is among them is in the model's fingerprint.
+#: In the form of ``sha256sum --check``. It is not in the folder of weights, whose files are in the model's fingerprint.
 _SUMS = "SHA256SUMS"
 
 
 class WeightsError(ClaimwiseError):
-    """Files of weights that are not what was shipped or published."""
+    """Weights differ from what was shipped or published."""
 
 
 def checked(file: Path) -> Path:
-    """The file; if it is one of ``WEIGHTS``, as it was shipped.
+    """Return the file, after a check that it exists and, if it is in ``WEIGHTS``, that it is as shipped.
 
     Raises:
-        FileNotFoundError: it is not there.
-        WeightsError: it was changed, or is only a part.
+        FileNotFoundError: it does not exist.
+        WeightsError: it was changed or is incomplete.
 
     >>> checked(WEIGHTS / "decomposer-verbs.json").name
     'decomposer-verbs.json'
@@ -29,8 +29,8 @@ def checked(file: Path) -> Path:
         raise FileNotFoundError(f"{file} is missing; train it: python -m training")
     if file.is_relative_to(WEIGHTS):
         lines = (line.split() for line in WEIGHTS.with_name(_SUMS).read_text(encoding="utf-8").splitlines())
-        known = {name: written for written, name in lines}
-        if known.get(_name(file)) != _digest(file):
+        shipped = {name: digest for digest, name in lines}
+        if shipped.get(_name(file)) != _digest(file):
             raise WeightsError(
                 f"{file}: the file was changed or is only a part: its checksum is not the one in {_SUMS}; install "
                 "claimwise again (in a checkout: git checkout)"
@@ -39,14 +39,14 @@ def checked(file: Path) -> Path:
 
 
 def write() -> None:
-    """Note the checksums of the weights as they lie there: what training does when it has written them."""
+    """Write the checksums of the weights, after training has written the weights."""
     files = sorted(path for path in WEIGHTS.rglob("*") if path.is_file())
     lines = [f"{_digest(file)}  {_name(file)}\n" for file in files]
     WEIGHTS.with_name(_SUMS).write_text("".join(lines), encoding="utf-8")
 
 
 def published(files: Iterable[Path], sha256: str, requirement: str) -> None:
-    """Hold the files of an installed package, one after the other, to the SHA-256 of what was published, or raise."""
+    """Raise ``WeightsError`` if the joined files of an installed package do not have the published SHA-256."""
     if (found := _digest(*files)) != sha256:
         raise WeightsError(f"{requirement}: its weights have sha256 {found}, expected {sha256}; reinstall it")
 

@@ -1,4 +1,4 @@
-"""Clauses of a parse: who does what, what the verb cannot do without, and what may be told beside it."""
+"""Clauses of a parse: subject, verb, the complements that the verb needs, and those that may be added."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -25,24 +25,25 @@ from claimwise_embedded.decomposer_parsing import (
     subtree,
     verb_forms,
 )
+from claimwise_embedded.evidence import WORD_LISTS
 
-#: A token's index, or a word that the summary does not have there.
+#: A token's index, or a word to insert.
 Piece = int | str
 
-#: What stands under these is not asserted without them: they are never dropped.
+#: Openings of conditional clauses. A claim never drops such a clause.
 _CONDITIONS = frozenset("if unless provided until whether once".split())
-#: Clauses under these are facts of their own.
+#: Openings of clauses that are facts of their own.
 _ASSERTING = frozenset("because although though while whereas as after when since where".split())
-#: What ", leaving fans without trains" tells of is the whole clause's doing, not its subject's.
+#: Verbs of consequences: in ", leaving fans without trains" the whole clause left them, not its subject.
 _CONSEQUENCES = frozenset("leave cause make prompt force result spark mean lead allow raise bring give trigger".split())
-#: What says whose statement it is, or how sure: never dropped.
+#: Openings that name the source or the certainty of a statement. A claim never drops them.
 _SOURCES = frozenset("according allegedly reportedly apparently".split())
-#: Heads that mean nothing without what follows: "three shots behind the leader".
+#: Nouns that need the words after them: "three shots behind the leader".
 _MEASURES = frozenset(
     "shot point second euro pound dollar year month week day hour minute time mile metre meter percent goal game "
     "degree place".split()
 )
-#: "The moment he fell": he did not fall the moment.
+#: Nouns that are no object of their relative clause: in "the moment he fell" he did not fall the moment.
 _OCCASIONS = frozenset("moment time day week month year night way reason place extent fact".split())
 _NOMINAL = frozenset(("dobj", "attr", "oprd", "dative", "nsubj", "nsubjpass", "npadvmod"))
 _OBJECTS = frozenset(("dobj", "attr", "oprd", "dative", "acomp"))
@@ -56,14 +57,14 @@ _YEAR = re.compile(r"1[5-9]\d\d|20\d\d")
 
 
 class Subject(NamedTuple):
-    """A way to name a subject; ``form`` says which: its ``core``, the ``full`` phrase, one ``conjunct`` of several ..."""
+    """A way to name a subject. ``form`` says which: its ``core``, the ``full`` phrase, one ``conjunct`` of several ..."""
 
     pieces: list[Piece]
     form: str
 
 
 class Source(NamedTuple):
-    """Whose statement a clause is, in the words that stand before it ("Lee said that") or after it (", Lee said")."""
+    """The attribution of a clause: the words before it ("Lee said that") or after it (", Lee said")."""
 
     before: Sequence[Piece] = ()
     after: Sequence[Piece] = ()
@@ -71,7 +72,7 @@ class Source(NamedTuple):
 
 @dataclass(slots=True)
 class Unit:
-    """A complement of a verb; ``kind`` is its dependency."""
+    """A complement of a verb. ``kind`` is its dependency."""
 
     kind: str
     phrase: Phrase
@@ -80,29 +81,34 @@ class Unit:
 
 @dataclass(slots=True)
 class Clause:
-    """A verb with what belongs to it.
+    """A verb with its subject and complements.
 
-    ``subjects`` are ways to name the subject; ``group`` is the verb group, with its auxiliaries; ``must`` and ``free`` are
-    the complements that are always told and those that may be; ``pre`` is what stands before the subject.
+    ``subjects`` are ways to name the subject. ``verbs`` are the verb and its auxiliaries. A claim always has the ``required``
+    complements and may have the ``optional`` ones and the ``openings``, the phrases before the subject.
     """
 
     head: Token
     kind: str
     subjects: list[Subject]
-    group: list[Piece]
-    must: list[Unit]
-    free: list[Unit]
-    pre: list[list[int]]
+    verbs: list[Piece]
+    required: list[Unit]
+    optional: list[Unit]
+    openings: list[list[int]]
     source: Source
-    told: bool = False  # what it says is told by the clauses that it reports
+    only_reports: bool = False  # its statement is in the clauses that it reports
+
+    @property
+    def units(self) -> list[Unit]:
+        """All complements, the required ones first."""
+        return [*self.required, *self.optional]
 
 
 def clauses(root: Token, missing: str | None) -> Iterator[Clause]:
-    """All clauses of a sentence whose subject is known, each with the attribution that holds for it.
+    """The clauses of a sentence whose subject is known, each with its attribution.
 
     Args:
         root: head of the sentence.
-        missing: who is meant where the sentence names no subject.
+        missing: the subject if the sentence does not name one.
     """
     if root.pos_ in VERBS:
         restored = [Subject([missing], "restored")] if missing else []
@@ -119,56 +125,58 @@ def _clause(
     many: bool,
     also: Sequence[Unit] = (),
 ) -> Iterator[Clause]:
-    """A verb's clause, then those below it.
+    """A verb's clause, then the clauses below it.
 
-    ``inherited`` is for a verb that names no subject, ``many`` whether that is several; ``also`` are complements that stand
-    outside the clause.
+    ``inherited`` are the subjects if the verb has none of its own, and ``many`` says whether they are plural. ``also`` are
+    complements from outside the clause.
     """
     subject = subject_of(head)
     subjects = inherited
-    whose = subject is not None and any(c.tag_ == "WP$" for c in subject.children)
-    if subject is not None and not _relative(subject) and not whose:
+    has_whose = subject is not None and any(c.tag_ == "WP$" for c in subject.children)
+    if subject is not None and not _relative(subject) and not has_whose:
         subjects = list(_subjects(subject))
         many = plural(subject)
-    group = _verb_group(head, kind, many)
-    must, free, pre = _complements(head, subject)
-    must += also
-    known = bool(subjects) and group is not None
+    verbs = _verb_group(head, kind, many)
+    required, optional, openings = _complements(head, subject)
+    required += also
+    complete = bool(subjects) and verbs is not None
     reported = next((c for c in head.children if c.dep_ == "ccomp"), None)
     splits = reported is not None and _asserted(reported) and subject_of(reported) is not None
-    beside = splits and reported.i < head.i and base_form(head) not in REPORTING  # two statements, and no attribution
-    # Where a report that is no statement stands before the verb, what is left of the clause says nothing.
-    if known and (splits or reported is None or reported.i > head.i):
-        yield Clause(head, kind, subjects, group, must, free, pre, source, told=splits and not beside)
+    two_statements = splits and reported.i < head.i and base_form(head) not in REPORTING  # and no attribution
+    # If a reported clause before the verb is no statement, the rest of the clause says nothing.
+    if complete and (splits or reported is None or reported.i > head.i):
+        only_reports = splits and not two_statements
+        yield Clause(head, kind, subjects, verbs, required, optional, openings, source, only_reports)
     elif kind == "main" and not subjects and head.tag_ == "VBN" and not _auxiliaries(head):
         return
-    if beside:
+    if two_statements:
         yield from _clause(reported, "main", [], source, False)
-    elif splits and known:
-        speaker = [*subjects[0].pieces, *group]
-        speaker += [i for unit in must if unit.kind == "dative" for i in unit.phrase.core]
+    elif splits and complete:
+        speaker = [*subjects[0].pieces, *verbs]
+        speaker += [i for unit in required if unit.kind == "dative" for i in unit.phrase.core]
         if reported.i > head.i:
             mark = [c.i for c in reported.children if c.dep_ == "mark"]
-            spoken = [i for unit in must if unit.kind in ("dobj", "prep") for i in unit.phrase.core if i < reported.i]
-            source_of_reported = Source([*source.before, *speaker, *spoken, *mark], source.after)
+            objects = [unit for unit in required if unit.kind in ("dobj", "prep")]
+            before = [i for unit in objects for i in unit.phrase.core if i < reported.i]
+            source_of_reported = Source([*source.before, *speaker, *before, *mark], source.after)
         else:
             source_of_reported = Source(source.before, [",", *speaker, *source.after])
         yield from _clause(reported, "reported", [], source_of_reported, False)
-    conditional = any(unit.conditional for unit in must)
+    conditional = any(unit.conditional for unit in required)
     for child in head.children:
         if child.dep_ == "conj" and child.pos_ in VERBS and not conditional:
             if any(c.lower_ in ("or", "nor") for c in head.children):
                 continue
             shared = kind if kind in ("relative", "reported", "participial") else "shared"
             yield from _clause(child, shared, subjects, source, many)
-        elif child.dep_ == "advcl" and known:
+        elif child.dep_ == "advcl" and complete:
             yield from _adverbial(child, subjects, source, many)
         elif child.dep_ in ("prep", "pcomp", "agent", "xcomp", "acomp", *_OBJECTS, *SUBJECTS) and not conditional:
             yield from _relative_clauses(child, source)
 
 
 def _adverbial(child: Token, subjects: list[Subject], source: Source, many: bool) -> Iterator[Clause]:
-    """An adverbial clause, where it is a fact of its own: with a subject, or a participle of the main subject."""
+    """An adverbial clause if it is a fact of its own: it has a subject, or is a participle of the main subject."""
     marks = [c.lower_ for c in child.children if c.dep_ in ("mark", "advmod") and c.tag_ in ("IN", "WRB")]
     if subject_of(child) is not None:
         hedged = any(c.dep_ == "advmod" and c.tag_ == "RB" and c.i < child.i for c in child.children)
@@ -181,19 +189,19 @@ def _adverbial(child: Token, subjects: list[Subject], source: Source, many: bool
 
 
 def _relative_clauses(token: Token, source: Source) -> Iterator[Clause]:
-    """Relative clauses and participles of the nouns in a phrase: what they say of the noun is a fact of its own."""
+    """The relative clauses and participles of the nouns in a phrase, each a fact of its own about its noun."""
     for child in token.children:
-        told = token.pos_ in ("NOUN", "PROPN") and child.dep_ in ("relcl", "acl") and child.pos_ in VERBS
-        if told and not picked(token):
-            yield from _told_of_noun(child, token, source)
+        relative = token.pos_ in ("NOUN", "PROPN") and child.dep_ in ("relcl", "acl") and child.pos_ in VERBS
+        if relative and not picked(token):
+            yield from _about_noun(child, token, source)
         elif child.dep_ in ("prep", "pobj", "dobj", "appos", "conj", "attr", "pcomp", "xcomp"):
             yield from _relative_clauses(child, source)
 
 
-def _told_of_noun(head: Token, noun: Token, source: Source) -> Iterator[Clause]:
-    """The clause of a relative clause's or participle's verb, the noun being its subject, owner or object."""
-    several = head.tag_ == "VBP" or any(c.lower_ in ("have", "are", "were") for c in _auxiliaries(head))
-    if several and noun.tag_ in ("NN", "NNP"):  # "the plight of girls who are ...": the girls
+def _about_noun(head: Token, noun: Token, source: Source) -> Iterator[Clause]:
+    """The clause of a relative clause's or participle's verb, with the noun as subject, owner or object."""
+    plural_verb = head.tag_ == "VBP" or any(c.lower_ in ("have", "are", "were") for c in _auxiliaries(head))
+    if plural_verb and noun.tag_ in ("NN", "NNP"):  # "the plight of girls who are ...": the girls
         noun = next((t for t in noun.subtree if t.tag_ == "NNS" and t.i < head.i), noun)
     if any(c.lower_ == "who" for c in head.children) and noun.lower_ not in PEOPLE:
         # "a boy with a form of cancer who ...": the boy
@@ -201,12 +209,12 @@ def _told_of_noun(head: Token, noun: Token, source: Source) -> Iterator[Clause]:
     bare = noun.tag_ == "NNS" and not any(c.dep_ in ("det", "poss", "nummod") for c in noun.lefts)
     if bare and noun.dep_ in SUBJECTS and not aside(head):
         return  # "employees who travel must be paid" does not say that employees travel
-    core = _meant(noun)
+    core = _referent(noun)
     many = noun.tag_ == "NNS" or noun.lower_ in ("people", "police")
     relative = next((c for c in head.children if _relative(c)), None)
     subject = subject_of(head)
     if head.dep_ == "acl":
-        speaks = head.tag_ == "VBG" and base_form(head) in REPORTING  # not the noun, but the subject says it
+        speaks = head.tag_ == "VBG" and base_form(head) in REPORTING  # the sentence's subject says it, not the noun
         if head.tag_ in ("VBN", "VBG") and not speaks and subject is None:
             yield from _clause(head, "participial", [Subject(core, "noun")], source, many)
         return
@@ -217,8 +225,8 @@ def _told_of_noun(head: Token, noun: Token, source: Source) -> Iterator[Clause]:
         return
     whose = next((c for c in subject.children if c.tag_ == "WP$"), None)
     if whose is not None:
-        rest = [i for i in noun_phrase(subject).core if i != whose.i]
-        yield from _clause(head, "relative", [Subject([*core, "'s", *rest], "noun")], source, plural(subject))
+        owned = [i for i in noun_phrase(subject).core if i != whose.i]
+        yield from _clause(head, "relative", [Subject([*core, "'s", *owned], "noun")], source, plural(subject))
     elif (
         noun.lower_ not in _OCCASIONS
         and (relative is None or relative.dep_ == "dobj")
@@ -230,8 +238,8 @@ def _told_of_noun(head: Token, noun: Token, source: Source) -> Iterator[Clause]:
         yield from _clause(head, "relative", [], source, False, [Unit("antecedent", Phrase(core))])
 
 
-def _meant(noun: Token) -> list[int]:
-    """Who a noun stands for: "Lee is a lawyer who ..." and "Lee, a lawyer who ..." tell of Lee."""
+def _referent(noun: Token) -> list[int]:
+    """The words for what a noun refers to: "Lee is a lawyer who ..." and "Lee, a lawyer who ..." are about Lee."""
     if noun.dep_ == "appos" and noun.head.pos_ in ("NOUN", "PROPN"):
         return _single(noun.head)
     if noun.dep_ == "attr" and any(c.lower_ in ("a", "an") for c in noun.lefts):
@@ -242,7 +250,7 @@ def _meant(noun: Token) -> list[int]:
 
 
 def _single(noun: Token) -> list[int]:
-    """A noun's own words, also where others are joined to it."""
+    """A noun's own words, without nouns joined to it."""
     phrase = noun_phrase(noun)
     own = next((c for c in phrase.conjuncts if noun.i in c), phrase.core)
     return [i for i in own if isinstance(i, int)]
@@ -265,7 +273,7 @@ def _relative(token: Token) -> bool:
 
 
 def _asserted(reported: Token) -> bool:
-    """Whether a reported clause is said to be so: "whether it rained" and "who won" are not."""
+    """Whether a reported clause is a statement: "whether it rained" and "who won" are not."""
     return not any(
         (c.dep_ == "mark" and c.lower_ != "that") or c.tag_ in ("WRB", "WP", "WDT", "WP$")
         for c in reported.subtree
@@ -281,8 +289,9 @@ def _auxiliaries(head: Token) -> list[Token]:
 
 
 def _verb_group(head: Token, kind: str, many: bool) -> list[Piece] | None:
-    """The verb with its auxiliaries as a statement needs it: a participle gets its auxiliary, ", saying" a tense;
-    None where that cannot be told.
+    """The verb with its auxiliaries, in the form that a statement needs; None if that form is not known.
+
+    A participle gets its auxiliary, and ", saying" a tense.
     """
     own = [c for c in head.children if c.dep_ in ("aux", "auxpass", "neg", "prt")]
     subject = subject_of(head)
@@ -295,11 +304,11 @@ def _verb_group(head: Token, kind: str, many: bool) -> list[Piece] | None:
         return None if all(c.tag_ == "TO" for c in auxiliaries) else words
     if head.dep_ == "conj" and head.tag_ in ("VB", "VBN", "VBG"):
         first = head.head
-        lent = sorted(c.i for c in first.children if c.dep_ in ("aux", "auxpass", "neg") and c.i < first.i)
-        if lent and first.tag_ == head.tag_:
-            return [*lent, *words]
+        shared = sorted(c.i for c in first.children if c.dep_ in ("aux", "auxpass", "neg") and c.i < first.i)
+        if shared and first.tag_ == head.tag_:
+            return [*shared, *words]
         if head.tag_ == "VBN" and first.tag_ == "VBD":
-            return words  # taken for a participle: "hit a wall and stopped"
+            return words  # the parser mistook it for a participle: "hit a wall and stopped"
         if kind != "participial":
             return None
     if head.tag_ in FINITE:
@@ -322,7 +331,7 @@ _SINGULAR = {"are": "is", "were": "was", "have": "has", "do": "does", "'re": "is
 
 
 def singular(group: Sequence[Piece], head: Token) -> list[Piece]:
-    """The verb group of "A and B are ..." as told of A alone."""
+    """The verb group of "A and B are ..." in a statement about A alone."""
     out = list(group)
     for k, piece in enumerate(out):
         token = head.doc[piece] if isinstance(piece, int) else None
@@ -346,10 +355,10 @@ def singular(group: Sequence[Piece], head: Token) -> list[Piece]:
 
 
 def _complements(head: Token, subject: Token | None) -> tuple[list[Unit], list[Unit], list[list[int]]]:
-    """What is told with a verb: what it cannot do without, what it can, and what stands before its subject."""
-    must: list[Unit] = []
-    free: list[Unit] = []
-    pre: list[list[int]] = []
+    """A verb's required complements, its optional ones, and the phrases before its subject."""
+    required: list[Unit] = []
+    optional: list[Unit] = []
+    openings: list[list[int]] = []
     start = subject.left_edge.i if subject is not None and subject.i < head.i else head.i
     for child in head.children:
         if child == subject:
@@ -358,30 +367,30 @@ def _complements(head: Token, subject: Token | None) -> tuple[list[Unit], list[U
             if child.dep_ in ("prep", "npadvmod", "advcl", "advmod") and child.i < start:
                 words = subtree(child)
                 if _conditional(child) or child.left_edge.lower_ in _SOURCES:
-                    must.append(Unit(child.dep_, Phrase(words), _conditional(child)))
+                    required.append(Unit(child.dep_, Phrase(words), _conditional(child)))
                 elif not (len(words) == 1 and (child.lower_ in TIES or child.tag_ == "IN")) and child.tag_ != "WRB":
-                    pre.append(words)
+                    openings.append(words)
             continue
         if unit := _unit(child):
-            (must if _needed(unit, child, head, must) else free).append(unit)
-    measured = (
-        bool(must) and must[-1].kind == "attr" and head.doc[must[-1].phrase.core[-1]].lower_.rstrip("s") in _MEASURES
-    )
-    if head.lower_ in _BE and (measured or not must) and free and free[0].kind in ("prep", "advmod"):
-        must.append(free.pop(0))
+            (required if _needed(unit, child, head, required) else optional).append(unit)
+    incomplete = not required  # "is"; or "is three shots"
+    if required and required[-1].kind == "attr":
+        incomplete = head.doc[required[-1].phrase.core[-1]].lower_.rstrip("s") in _MEASURES
+    if head.lower_ in _BE and incomplete and optional and optional[0].kind in ("prep", "advmod"):
+        required.append(optional.pop(0))
     for child in head.children:
         if child.dep_ == "xcomp" and child.pos_ in VERBS:
             own = [c for c in child.children if c.dep_ in ("aux", "auxpass", "neg", "prt", "mark")]
             own += [c for c in child.lefts if c.dep_ in ("advmod", "nsubj", "nsubjpass", "dobj")]
             words = {child.i, *(i for c in own for i in subtree(c))}
             if any(c.dep_ in ("conj", "cc") for c in child.children):  # alternatives
-                must.append(Unit("xcomp", Phrase(sorted({*words, *subtree(child)}))))
+                required.append(Unit("xcomp", Phrase(sorted({*words, *subtree(child)}))))
                 continue
-            inner_must, inner_free, _ = _complements(child, next((c for c in own if c.dep_ in SUBJECTS), None))
-            must += [Unit("xcomp", Phrase(sorted(words))), *inner_must]
-            free += inner_free
-    free.sort(key=lambda unit: unit.phrase.core[0])
-    return must, free, pre
+            inner_required, inner_optional, _ = _complements(child, next((c for c in own if c.dep_ in SUBJECTS), None))
+            required += [Unit("xcomp", Phrase(sorted(words))), *inner_required]
+            optional += inner_optional
+    optional.sort(key=lambda unit: unit.phrase.core[0])
+    return required, optional, openings
 
 
 def _unit(child: Token) -> Unit | None:
@@ -402,19 +411,21 @@ def _conditional(child: Token) -> bool:
     return child.dep_ == "advcl" and child.left_edge.lower_ in _CONDITIONS
 
 
-def _needed(unit: Unit, child: Token, head: Token, must: Sequence[Unit]) -> bool:
-    """Whether a verb cannot do without a complement; ``must`` are those before it that it cannot do without."""
+def _needed(unit: Unit, child: Token, head: Token, required: Sequence[Unit]) -> bool:
+    """Whether a verb needs a complement; ``required`` are the needed ones before it."""
     if unit.conditional or child.left_edge.lower_ in _SOURCES or unit.kind in _NEEDED:
         return True
     if unit.kind == "prep":
         pair = f"{base_form(head)} {child.lower_}"
-        if any(u.kind in ("dobj", "attr", "acomp") for u in must):
+        if any(u.kind in ("dobj", "attr", "acomp") for u in required):
             return pair in OBJECT_BOUND
         if pair in BOUND_TO:
-            return not any(u.kind == "prep" for u in must)
+            return not any(u.kind == "prep" for u in required)
         passive = any(c.dep_ == "auxpass" for c in head.children) or head.dep_ in ("acl", "advcl")
         dated = any(t.ent_type_ in ("DATE", "TIME") for t in child.subtree)
-        return not must and not passive and not dated and child.lower_ not in _WHEN_AND_WHERE and child.i == head.i + 1
+        if required or passive or dated:
+            return False
+        return child.lower_ not in _WHEN_AND_WHERE and child.i == head.i + 1
     if unit.kind == "advmod":
         return child.i == head.i + 1 and (
             head.lower_ in _BE or child.lower_ in DIRECTIONS or base_form(head) in _STATES
@@ -443,44 +454,24 @@ def _prepositional(preposition: Token) -> Phrase:
     return Phrase(sorted({*lead, *phrase.core}), phrase.posts, [[*lead, *conjunct] for conjunct in phrase.conjuncts])
 
 
-#: Openings that only tie a sentence to the one before: no part of what it states.
+#: Openings that link a sentence to the one before and add nothing to its statement.
 TIES = frozenset(
     "however additionally moreover furthermore meanwhile also besides therefore thus hence consequently overall "
     "finally lastly similarly but and so then".split()
 )
-#: Verbs that say nothing without the state after them.
+#: Verbs that need the adverb after them: "went home".
 _STATES = frozenset("get become feel look seem remain stay go do keep appear fare stand".split())
 
 
-def _bound(rows: str) -> frozenset[str]:
-    """Each verb with each of its prepositions: "agree on" and "agree to" of "agree:on,to"."""
-    pairs = (row.split(":") for row in rows.split())
+def _bound(name: str) -> frozenset[str]:
+    """Each verb of a list with each of its prepositions: "agree:on,to" gives "agree on" and "agree to"."""
+    pairs = (row.split(":") for row in WORD_LISTS[name].split())
     return frozenset(f"{verb} {preposition}" for verb, prepositions in pairs for preposition in prepositions.split(","))
 
 
-#: Verbs that say nothing, or something else, without their preposition.
-BOUND_TO = _bound(
-    """turn:to,into agree:to,on,with amount:to ask:for,about refer:to depend:on consist:of rely:on lead:to
-    come:from,into,under,with,to go:to,into,through,on belong:to result:in,from focus:on,upon deal:with look:at,for,like,into,after
-    aim:at,for call:for,on apply:for,to account:for contribute:to respond:to relate:to range:from stem:from suffer:from
-    benefit:from live:in,with,at,on concentrate:on consist:in,of participate:in engage:in specialise:in specialize:in
-    differ:from vary:from derive:from lie:in,with stand:at,for point:to draw:on opt:for object:to adhere:to adapt:to
-    remain:in,under,at,on serve:as act:as work:as date:from,to tend:to face:with argue:for,against vote:for,against
-    search:for hope:for long:for care:for,about insist:on embark:on feature:in revolve:around centre:on center:on
-    hinge:on border:on comply:with cope:with collide:with merge:with tie:with side:with correspond:to,with
-    gesture:at hint:at aspire:to resort:to succumb:to yield:to cling:to stick:to,with pay:for attend:to listen:to talk:about,to
-    speak:about,to,of think:of,about know:about,of hear:about,of,from learn:about,of dispose:of approve:of accuse:of
-    warn:of,about,against complain:about,of worry:about,over put:at,on,in link:with,to place:on,in,under base:on,in rank:among,as
-    compose:of consider:as know:as,for locate:in,at situate:in,at associate:with involve:in dedicate:to commit:to
-    intend:for expose:to subject:to attach:to limit:to confine:to devote:to attribute:to end:with,in,at,as,on
-    catch:with keep:with deal:with meet:with compare:with,to base:on,in
-    fall:into,to,under return:to,from move:to,into,from move:on get:into,to,from run:into,for,from head:to,for,into"""
-)
-#: The same with an object before it.
-OBJECT_BOUND = _bound(
-    """put:at,on,in,into,to,under place:on,in,under base:on accuse:of ask:for attribute:to turn:into deprive:of
-    rob:of provide:with replace:with,by divide:into compare:with,to prevent:from stop:from keep:from regard:as
-    describe:as see:as treat:as view:as name:as credit:with remind:of strip:of clear:of link:to,with"""
-)
-#: Directions and the phrase that says where from or to.
+#: Verbs with the prepositions that they need; without them they say nothing, or something else.
+BOUND_TO = _bound("bound")
+#: The same for verbs with an object before the preposition.
+OBJECT_BOUND = _bound("object_bound")
+#: Adverbs of direction.
 DIRECTIONS = frozenset("away ahead down up out back over off forward along through".split())

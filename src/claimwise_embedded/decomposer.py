@@ -1,15 +1,15 @@
 """The embedded model's decomposer: a summary -> atomic, self-contained claims (ACUEval sec. 3, "ACU generation").
 
 spaCy parses the summary (``decomposer_parsing``). Rules over the parse propose candidate claims, each with the
-places of its words in the summary (``clauses``, ``candidates``). A Bayesian selector chooses among them: from a
-candidate's kind and length, what it keeps of its sentence and what it cuts, it predicts how well it would match the
-nearest claim a person wrote (``fit``, the precision side) and how many of a person's claims it would be the nearest to
-(``worth``, the recall side). The chosen set has the largest expected F1 of the two, where a claim's recall counts once
-however many near-copies of it are taken (minimum Bayes risk, with the candidates as the sample of what people write).
+places of its words in the summary (``clauses``, ``candidates``). A Bayesian selector chooses among them. From a
+candidate's kind and length, and from the words that it keeps and cuts, it predicts how well the candidate would match the
+nearest claim of a person (``fit``, for precision) and how many of a person's claims it would be nearest to (``worth``, for
+recall). The chosen set has the largest expected F measure. A claim's recall counts once, even if several near-copies are
+chosen (minimum Bayes risk, with the candidates as the sample of what people write).
 
-A prompt is read as data: its demonstrations update the selector, a posterior after ROSE's validation part, and its
-balance of few against many claims; ``scope == "sentence"`` reads each sentence by itself, with no subject or pronoun
-taken from another (FActScore's way).
+Of a prompt only settings are used. Its demonstrations update the selector (its weights, learned from ROSE's validation part,
+and its balance of few against many claims). With ``scope == "sentence"`` each sentence is read by itself, and takes no
+subject or pronoun from another (as FActScore does).
 """
 
 from __future__ import annotations
@@ -35,20 +35,20 @@ from claimwise.reasons import Reason
 from claimwise.words import stem
 from claimwise_embedded.candidates import Candidate, candidates, well_formed, write
 from claimwise_embedded.checksums import WEIGHTS, checked
-from claimwise_embedded.decomposer_parsing import CONTENT, FINITE, VERBS, sentences, span
+from claimwise_embedded.decomposer_parsing import CONTENT, FINITE, VERBS, sentences
 from claimwise_embedded.decomposer_references import Referents, Resolution
 
 _WORD = re.compile(r"\w", re.UNICODE)
 _LATIN = re.compile(r"[A-Za-z\u00c0-\u024f]")
 _STEMMED = re.compile(r"[a-z0-9]+")
 _FOREIGN_SENTENCE = re.compile(r"[^\n。！？؟।]+[。！？؟।]?")
-#: Facts told in passing: nothing else in the summary says them on their own.
+#: Kinds of facts inside noun phrases: no other claim says them by themselves.
 _ASIDES = frozenset(("age", "apposition", "title", "described-age"))
-#: Sentences whose claims are chosen together: a typical summary; a long text is taken in such pieces.
+#: Sentences whose claims are chosen together: about a typical summary. A longer text is read in such parts.
 _TOGETHER = 8
-#: How many passages the shipped prior counts as, when demonstrations update it.
+#: The number of passages that the shipped prior counts as when demonstrations update it.
 PRIOR_PASSAGES = 20
-#: Recall weights (the beta squared of F-beta) that demonstrations choose between.
+#: Recall weights (beta squared of the F measure). Demonstrations choose one.
 BALANCES = (0.25, 0.4, 0.6, 0.8, 1.0, 1.3, 1.8)
 _PREPOSITIONS = frozenset(
     "in on at for of with by from to into after before over about as against during since under between through "
@@ -59,7 +59,7 @@ _UNCLEAR = frozenset("he she it they him them this these".split())
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """The candidates of one sentence with their texts and features, by name."""
+    """The candidates of one sentence, with their texts and their features by name."""
 
     tokens: Doc
     candidates: Sequence[Candidate]
@@ -68,7 +68,7 @@ class Proposal:
 
 
 class _Choice(NamedTuple):
-    """A candidate with its text, and the proposal that it is of."""
+    """A candidate with its text and its proposal."""
 
     proposal: Proposal
     candidate: Candidate
@@ -76,11 +76,14 @@ class _Choice(NamedTuple):
 
 
 def decompose(passages: Sequence[str], prompt: Prompt) -> list[Decomposition]:
-    """The claims of each passage, in the order of the passage; none, and a reason, where it has no words.
+    """Return the claims of each passage, in the order of the passage.
 
     Args:
         passages: summaries; lower-cased or tokenised text and headlines are fine.
         prompt: its ``demonstrations`` and ``scope`` are used.
+
+    Returns:
+        A decomposition for each passage. For a passage without words it has no claims and a reason.
 
     >>> from claimwise import prompts
     >>> prompt = prompts.load("acueval-decompose-5shot")
@@ -108,25 +111,28 @@ def _decomposed(passage: str, by_sentence: bool, selector: Selector) -> Decompos
 
 
 def propose(passage: str, *, by_sentence: bool) -> Iterator[Proposal]:
-    """The candidates of each sentence, lazily: memory and time are linear in the passage."""
+    """Yield the candidates of each sentence. Memory and time are linear in the passage's length."""
     referents = Referents()
     for tokens in sentences(passage):
         if by_sentence:
             referents = Referents()
         resolution = referents.read(tokens)
-        found: dict[str, Candidate] = {}
+        by_text: dict[str, Candidate] = {}
         for candidate in candidates(tokens, resolution):
             if well_formed(candidate, tokens):
                 text = write(candidate.pieces, tokens, resolution)
                 if _WORD.search(text):
-                    found.setdefault(text, candidate)  # of several with one text the first
-        if found:
-            own = list(found.values())
-            yield Proposal(tokens, own, list(found), describe(own, tokens, resolution))
+                    by_text.setdefault(text, candidate)  # the first of several with one text
+        if by_text:
+            own = list(by_text.values())
+            yield Proposal(tokens, own, list(by_text), describe(own, tokens, resolution))
 
 
 def select(group: Sequence[Proposal], selector: Selector, seen: set[frozenset[str]]) -> list[Claim]:
-    """The claims of some sentences, chosen together; ``seen`` holds the word sets already said."""
+    """Choose the claims of some sentences together.
+
+    ``seen`` holds the word sets of all candidates so far. A candidate with one of them is not chosen.
+    """
     kept = block_diag(*(incidence(p.candidates, len(p.tokens)) for p in group))
     choices = [
         _Choice(p, candidate, text) for p in group for candidate, text in zip(p.candidates, p.texts, strict=True)
@@ -136,30 +142,30 @@ def select(group: Sequence[Proposal], selector: Selector, seen: set[frozenset[st
         words = frozenset(map(stem, _STEMMED.findall(choice.text.lower())))
         allowed.append(bool(words) and words not in seen)
         seen.add(words)
-    # A sentence of which an age or an apposition is told by itself is not told as a whole, if more can be told of it.
-    parted = {id(choice.proposal) for choice in choices if choice.candidate.kind in ("age", "apposition")}
+    # The whole sentence is not chosen if it has an age or an apposition as a candidate, and a third candidate.
+    split = {id(choice.proposal) for choice in choices if choice.candidate.kind in ("age", "apposition")}
     for i, (proposal, candidate, _) in enumerate(choices):
-        if candidate.kind == "sentence" and id(proposal) in parted and len(proposal.candidates) > 2:
+        if candidate.kind == "sentence" and id(proposal) in split and len(proposal.candidates) > 2:
             allowed[i] = False
     first = [i for i, choice in enumerate(choices) if choice.candidate.kind in _ASIDES]
     content = np.array([_is_content(t) for p in group for t in p.tokens], dtype=np.float32)
-    fit, worth = selector.values(selector.matrix([found for p in group for found in p.features]))
+    fit, worth = selector.values(selector.matrix([features for p in group for features in p.features]))
     chosen = [choices[i] for i in choose(fit, worth, kept, np.array(allowed), content, selector.balance, first)]
-    return [_claim(*choice) for choice in chosen if not _told_by_others(choice, chosen)]
+    return [_claim(*choice) for choice in chosen if not _is_repeated(choice, chosen)]
 
 
-def _told_by_others(choice: _Choice, chosen: Sequence[_Choice]) -> bool:
-    """Whether a whole sentence says nothing that its other claims do not say."""
+def _is_repeated(choice: _Choice, chosen: Sequence[_Choice]) -> bool:
+    """Whether a choice is a whole sentence and the sentence's other claims have all of its content words."""
     proposal, candidate, _ = choice
     if candidate.kind != "sentence":
         return False
     others = [one.candidate for one in chosen if one.proposal is proposal and one.candidate is not candidate]
-    told = {i for other in others for i in other.kept}
-    return bool(told) and all(i in told for i in candidate.kept if _is_content(proposal.tokens[i]))
+    covered = {i for other in others for i in other.kept}
+    return bool(covered) and all(i in covered for i in candidate.kept if _is_content(proposal.tokens[i]))
 
 
 def _is_content(token: Token) -> bool:
-    """Whether some claim has to hold a word."""
+    """Whether at least one claim must have the word."""
     return token.pos_ in CONTENT or token.dep_ == "neg" or token.tag_ == "MD"
 
 
@@ -172,15 +178,17 @@ def _sentences_as_claims(passage: str) -> Iterator[Claim]:
 
 
 def _claim(proposal: Proposal, candidate: Candidate, text: str) -> Claim:
-    at = candidate.kept or list(range(len(proposal.tokens)))
-    return Claim(text, *span(proposal.tokens, min(at), max(at)))
+    tokens = proposal.tokens
+    kept = candidate.kept or range(len(tokens))
+    first, last, offset = tokens[min(kept)], tokens[max(kept)], tokens.user_data["offset"]
+    return Claim(text, offset + first.idx, offset + last.idx + len(last))
 
 
-# -- which candidates to say ----------------------------------------------------------------------
+# -- choosing among the candidates ----------------------------------------------------------------
 
 
 def incidence(candidates: Sequence[Candidate], length: int) -> np.ndarray:
-    """Which tokens each candidate keeps: shape (candidates, length), 0 or 1."""
+    """Return which tokens each candidate keeps: (candidates, length), 0 or 1."""
     matrix = np.zeros((len(candidates), length), dtype=np.float32)
     for row, candidate in zip(matrix, candidates, strict=True):
         row[candidate.kept] = 1.0
@@ -188,24 +196,24 @@ def incidence(candidates: Sequence[Candidate], length: int) -> np.ndarray:
 
 
 def describe(candidates: Sequence[Candidate], tokens: Doc, resolution: Resolution) -> list[dict[str, float]]:
-    """The features of a sentence's candidates, by name; what is absent is 0."""
+    """Return the features of a sentence's candidates, by name. A missing feature is 0."""
     n = len(tokens)
     words = [not t.is_punct for t in tokens]
     length = max(1, sum(words))
     kept = incidence(candidates, n)
     sizes = kept.sum(axis=1)
     shared = kept @ kept.T
-    inside = (shared == sizes[:, None]) & (sizes[:, None] < sizes[None, :])  # i strictly within j
+    inside = (shared == sizes[:, None]) & (sizes[:, None] < sizes[None, :])  # candidate i is strictly within j
     above, below = inside.sum(axis=1), inside.sum(axis=0)
     parts = np.array([c.kind != "sentence" for c in candidates], dtype=np.float32)
     uses = (kept * parts[:, None]).sum(axis=0)
-    out = []
+    described = []
     for i, candidate in enumerate(candidates):
         at = candidate.kept
-        told = [tokens[k] for k in at]
+        own_tokens = [tokens[k] for k in at]
         size = sum(words[k] for k in at)
         own = sum(1 for k in at if tokens[k].pos_ in CONTENT and uses[k] - parts[i] <= 0)
-        found: dict[str, float] = {
+        features: dict[str, float] = {
             f"kind:{candidate.kind}": 1.0,
             f"size:{min(size // 2, 10)}": 1.0,
             f"share:{min(int(size / length * 8), 8)}": 1.0,
@@ -220,41 +228,39 @@ def describe(candidates: Sequence[Candidate], tokens: Doc, resolution: Resolutio
             "largest": float(above[i] == 0),
             "own": own / 5,
             "inserted": float(len(candidate.pieces) > len(at)),
-            "commas": float(sum(t.text == "," for t in told)),
-            "conjunctions": float(sum(t.dep_ == "cc" for t in told)),
-            "verbs": float(sum(t.pos_ in VERBS for t in told)),
-            "finite": float(sum(t.tag_ in FINITE for t in told)),
+            "commas": float(sum(t.text == "," for t in own_tokens)),
+            "conjunctions": float(sum(t.dep_ == "cc" for t in own_tokens)),
+            "verbs": float(sum(t.pos_ in VERBS for t in own_tokens)),
+            "finite": float(sum(t.tag_ in FINITE for t in own_tokens)),
             "gaps": sum(b - a > 1 for a, b in pairwise(at)) / 3,
-            "odd-quote": float(sum(t.is_quote for t in told) % 2),
-            "unclear": float(
-                sum(t.lower_ in _UNCLEAR and k not in resolution.replaced for k, t in zip(at, told, strict=True))
-            ),
+            "odd-quote": float(sum(t.is_quote for t in own_tokens) % 2),
+            "unclear": float(sum(tokens[k].lower_ in _UNCLEAR and k not in resolution.replaced for k in at)),
         }
-        found |= {f"trait:{name}": value for name, value in candidate.traits.items()}
-        kept_prepositions = Counter(token.lower_ for token in told if token.lower_ in _PREPOSITIONS)
-        found |= {f"keeps:{word}": float(count) for word, count in kept_prepositions.items()}
-        if told:
-            found[f"first:{told[0].tag_}"] = 1.0
-            found[f"last:{told[-1].tag_}"] = 1.0
+        features |= {f"trait:{name}": value for name, value in candidate.traits.items()}
+        prepositions = Counter(token.lower_ for token in own_tokens if token.lower_ in _PREPOSITIONS)
+        features |= {f"keeps:{word}": float(count) for word, count in prepositions.items()}
+        if own_tokens:
+            features[f"first:{own_tokens[0].tag_}"] = 1.0
+            features[f"last:{own_tokens[-1].tag_}"] = 1.0
             end = max(at) + 1
             after = tokens[end].tag_ if end < n else "end"
-            found[f"next:{after}"] = 1.0
+            features[f"next:{after}"] = 1.0
             if after in ("IN", "TO") and tokens[end].lower_ in _PREPOSITIONS:
-                found[f"cuts:{tokens[end].lower_}"] = 1.0
-        out.append(found)
-    return out
+                features[f"cuts:{tokens[end].lower_}"] = 1.0
+        described.append(features)
+    return described
 
 
 @dataclass(frozen=True)
 class Selector:
-    """Linear weights and what is needed to update them.
+    """Linear weights, and the values that an update needs.
 
     Attributes:
         names: F feature names.
-        mean: (2, F): weights of fit and worth.
-        precision: (F, F): of the weights, as if the prior were ``PRIOR_PASSAGES`` passages.
+        mean: (2, F) weights of fit and worth.
+        precision: (F, F) precision of the weights, as after ``PRIOR_PASSAGES`` passages.
         balance: recall weight of the F measure that the chosen set maximises.
-        balance_gains: expected easiness F1 of each of ``BALANCES`` under the prior, summed over its passages.
+        balance_gains: easiness F1 at each of ``BALANCES``, summed over the passages of the prior.
     """
 
     names: tuple[str, ...]
@@ -264,22 +270,22 @@ class Selector:
     balance_gains: np.ndarray
 
     def matrix(self, described: Sequence[dict[str, float]]) -> np.ndarray:
-        """Features as rows; unknown names are left out."""
+        """Return the features as rows, (n, F). Unknown names are left out."""
         index = {name: i for i, name in enumerate(self.names)}
-        out = np.zeros((len(described), len(self.names)), dtype=np.float32)
-        out[:, 0] = 1.0
-        for row, found in zip(out, described, strict=True):
-            for name in found.keys() & index.keys():
-                row[index[name]] = found[name]
-        return out
+        rows = np.zeros((len(described), len(self.names)), dtype=np.float32)
+        rows[:, 0] = 1.0
+        for row, features in zip(rows, described, strict=True):
+            for name in features.keys() & index.keys():
+                row[index[name]] = features[name]
+        return rows
 
     def values(self, features: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Fit in [0, 1] and worth, at least 0.01, of each row."""
+        """Return the fit, in [0, 1], and the worth, at least 0.01, of each row."""
         predicted = features @ self.mean.T
         return np.clip(predicted[:, 0], 0.0, 1.0), np.maximum(predicted[:, 1], 0.01)
 
     def updated(self, features: np.ndarray, targets: np.ndarray) -> Selector:
-        """The posterior after rows of features (n, F) with their fit and worth (n, 2)."""
+        """Return the posterior after rows of features (n, F) with their fit and worth (n, 2)."""
         precision = self.precision + features.T @ features
         right = self.precision @ self.mean.T + features.T @ targets
         return replace(self, mean=np.linalg.solve(precision, right).T.astype(np.float32), precision=precision)
@@ -294,14 +300,14 @@ def choose(
     balance: float,
     first: Sequence[int] = (),
 ) -> list[int]:
-    """The set of candidates, of one sentence or of several read together, with the largest expected F measure.
+    """Return the set of candidates with the largest expected F measure. Their sentences are read together.
 
     Args:
         fit: (n,) expected best match to a person's claim.
         worth: (n,) expected number of a person's claims that are nearest to it.
-        kept: (n, tokens) what each keeps; matches between candidates are Dice coefficients of the rows.
+        kept: (n, tokens) which tokens each keeps; matches between candidates are Dice coefficients of the rows.
         allowed: (n,) False for a candidate that repeats another's words.
-        content: (tokens,) 1 for the words that some claim has to hold, so that nothing stays unverified.
+        content: (tokens,) 1 for the words that at least one claim must have, so that all content is verified.
         balance: weight of recall.
         first: candidates to start from.
 
@@ -318,7 +324,7 @@ def choose(
     free = allowed.copy()
     chosen = [i for i in first if allowed[i]]
     free[chosen] = False
-    # First one after the other whatever raises the F measure most, until nothing does.
+    # First add the candidate that raises the F measure most, until none does.
     covered = match[chosen].max(axis=0) if chosen else np.zeros(len(fit))
     total, value = float(fit[chosen].sum()), -1.0
     while free.any():
@@ -334,7 +340,7 @@ def choose(
         total += float(fit[best])
         covered = np.maximum(covered, match[best])
         value = float(gain[best])
-    # Then whatever holds most of the content words that no chosen candidate has.
+    # Then add the candidate with most of the content words that are still missing.
     open_words = content * (1 - kept[chosen].max(axis=0, initial=0.0))
     while open_words.any() and free.any():
         gain = np.where(free, fit * (kept @ open_words) ** 0.5, 0.0)
@@ -348,13 +354,13 @@ def choose(
 
 
 def fewest(gains: np.ndarray) -> float:
-    """The balance with the fewest claims whose mean F1 is within 0.002 of the best of ``BALANCES``."""
+    """Return the lowest balance, so the fewest claims, whose mean F1 is within 0.002 of the best."""
     return next(b for b, gain in zip(BALANCES, gains, strict=True) if gain >= gains.max() - 0.002)
 
 
 @cache
 def shipped() -> Selector:
-    """The selector fitted on ROSE's validation part."""
+    """The shipped selector, which was fitted on ROSE's validation part."""
     with safe_open(str(checked(WEIGHTS / "decomposer-selector.safetensors")), framework="numpy") as file:
         header = json.loads(file.metadata()["selector"])
         return Selector(
@@ -371,23 +377,23 @@ def shipped() -> Selector:
 
 @lru_cache(maxsize=16)
 def adapted(demonstrations: tuple[Demonstration, ...]) -> Selector:
-    """The shipped selector after a prompt's demonstrations: its weights first, then its balance."""
+    """Return the shipped selector after a prompt's demonstrations updated its weights and then its balance."""
     selector = shipped()
     proposed = [(d, list(propose(d.passage, by_sentence=False))) for d in demonstrations if d.claims]
     useful = [(demonstration, group) for demonstration, group in proposed if group]
-    if not useful:  # the balance that ships was chosen on more passages than its gains are of
+    if not useful:  # the shipped balance was chosen on more passages than ``balance_gains`` are about
         return selector
     for demonstration, group in useful:
-        features = selector.matrix([found for p in group for found in p.features])
+        features = selector.matrix([features for p in group for features in p.features])
         selector = selector.updated(features, targets([t for p in group for t in p.texts], demonstration.claims))
     gains = selector.balance_gains + sum(balance_gains(group, selector, d.claims) for d, group in useful)
     return replace(selector, balance=fewest(gains / (PRIOR_PASSAGES + len(useful))))
 
 
 def targets(texts: Sequence[str], claims: Sequence[str]) -> np.ndarray:
-    """Fit and worth of candidates against people's claims: shape (n, 2).
+    """Return the fit and worth of candidates against people's claims, (n, 2).
 
-    Fit is the best match; each of people's claims gives its one unit of worth to its nearest candidates.
+    Fit is the best match. Each of the people's claims divides one unit of worth among its nearest candidates.
 
     >>> targets(["a b", "c"], ["a b c", "c"]).round(2).tolist()
     [[0.8, 1.0], [1.0, 1.0]]
@@ -398,6 +404,6 @@ def targets(texts: Sequence[str], claims: Sequence[str]) -> np.ndarray:
 
 
 def balance_gains(group: Sequence[Proposal], selector: Selector, claims: Sequence[str]) -> np.ndarray:
-    """Easiness F1 of a passage's chosen claims at each of ``BALANCES``."""
+    """Return the easiness F1 of a passage's chosen claims at each of ``BALANCES``."""
     chosen = [select(group, replace(selector, balance=balance), set()) for balance in BALANCES]
-    return np.nan_to_num([easiness([claim.text for claim in found], list(claims))[2] for found in chosen])
+    return np.nan_to_num([easiness([claim.text for claim in own], list(claims))[2] for own in chosen])

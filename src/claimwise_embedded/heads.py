@@ -1,9 +1,8 @@
-"""What the verifier has learned: word checkers, boosted trees on what they find, and calibrations, in safetensors.
+"""The verifier's learned parts: word checkers, boosted trees on the checkers' findings, and calibrations.
 
-Checkers and trees exist several times, each trained without a part of the training documents (by hash): a document
-seen in training is scored by the pair that has not seen it, every other document by the mean of all. So scores of
-training documents are honest, and thresholds may be tuned on them. scikit-learn grows the trees (training only); what
-ships are arrays.
+There are several checkers and trees. Each was trained without a part of the training documents (by hash). A training
+document is scored by the parts that have not seen it, any other document by the mean of all. So scores of training documents
+are honest, and thresholds may be tuned on them. scikit-learn grows the trees in training; arrays of them are shipped.
 """
 
 from __future__ import annotations
@@ -24,19 +23,19 @@ from claimwise_embedded.checker import load as load_checkers
 from claimwise_embedded.checksums import checked
 from claimwise_embedded.features import Evidence
 
-#: The column of ``claim_table`` that is a checker's verdict, in log odds; before it come features of the evidence alone.
+#: The column of ``claim_table`` with a checker's verdict, in log odds. The columns before it are features of the evidence.
 VERDICT = 67
-#: What the checkers' verdict weighs beside the trees': nothing on whole summaries, which are longer than what checkers
-#: learned from (of more than ``CLAIM_WORDS`` words they see the first). docs/development.md says how it was chosen.
-_CHECKERS_WEIGH = {"claim": 0.5, "whole": 0.0}
+#: The checkers' weight in the mean with the trees. It is 0 for whole summaries, which are longer than the texts that checkers
+#: learned from (they read the first ``CLAIM_WORDS`` words). docs/development.md says how it was chosen.
+_CHECKERS_WEIGHT = {"claim": 0.5, "whole": 0.0}
 _TREES, _NUMBERS, _CHECKERS = "verifier.safetensors", "verifier.json", "verifier-checkers.safetensors"
-#: How far demonstrations may move slope and intercept: standard deviations of the prior.
+#: Standard deviations of the prior of slope and intercept, which limit how far demonstrations may change them.
 PRIOR_SPREAD = (0.25, 0.75)
 _ROWS_AT_ONCE = 4096
 
 
 def sigmoid(logits: np.ndarray) -> np.ndarray:
-    """Probability of log odds, without overflow.
+    """Return the probabilities of log odds, without overflow.
 
     >>> sigmoid(np.array([-1000.0, 0.0, 1000.0])).tolist()
     [0.0, 0.5, 1.0]
@@ -52,7 +51,7 @@ class Calibration:
     intercept: float = 0.0
 
     def __call__(self, logits: np.ndarray) -> np.ndarray:
-        """Probabilities, the shape of ``logits``."""
+        """Return the probabilities of ``logits``, in the same shape."""
         return sigmoid(self.slope * logits + self.intercept)
 
     def updated(
@@ -62,15 +61,15 @@ class Calibration:
         weights: np.ndarray | None = None,
         spread: tuple[float, float] = PRIOR_SPREAD,
     ) -> Calibration:
-        """Maximum a posteriori slope and intercept given labelled log odds, this calibration being the prior.
+        """Return the maximum a posteriori calibration after labelled log odds, with this one as the prior.
 
-        The slope is at least .05: more log odds never mean less support.
+        The slope is at least .05, so that higher log odds never mean less support.
 
         Args:
             logits: (n,) raw log odds.
             labels: (n,) 0 or 1, or probabilities.
-            weights: (n,) how much each counts; 1, if not given.
-            spread: standard deviations of the prior.
+            weights: (n,) the weight of each; by default 1.
+            spread: standard deviations of the prior of slope and intercept.
 
         >>> shifted = Calibration().updated(np.array([0.0, 0.0]), np.array([1.0, 1.0]))
         >>> shifted.slope, bool(shifted.intercept > 0.3)
@@ -93,16 +92,16 @@ class Calibration:
 
 @dataclass(frozen=True, slots=True)
 class Trees:
-    """Trees in one pool of nodes; a leaf's children are itself, so that all rows can walk equally far.
+    """Trees in one pool of nodes. Both children of a leaf are the leaf, so that every row takes equally many steps.
 
     Attributes:
-        feature: (n_nodes,) which feature a node asks for.
-        threshold: (n_nodes,) go left where the feature is at most this.
-        left: (n_nodes,) node to the left; itself in a leaf.
-        right: (n_nodes,) node to the right.
-        value: (n_nodes,) what a leaf adds.
-        roots: (n_trees,) where each tree starts.
-        base: (2,) what is there before any tree, and the depth of the deepest.
+        feature: (n_nodes,) the feature that a node compares.
+        threshold: (n_nodes,) rows go left if the feature is at most this.
+        left: (n_nodes,) the left child; the node itself in a leaf.
+        right: (n_nodes,) the right child; the node itself in a leaf.
+        value: (n_nodes,) the value of a leaf.
+        roots: (n_trees,) the first node of each tree.
+        base: (2,) the value before any tree, and the depth of the deepest tree.
     """
 
     feature: np.ndarray
@@ -114,7 +113,7 @@ class Trees:
     base: np.ndarray
 
     def logits(self, features: np.ndarray) -> np.ndarray:
-        """Sum of the trees' leaves.
+        """Return the sum of the trees' leaves.
 
         Args:
             features: (n, n_features) without NaN.
@@ -138,17 +137,17 @@ class Trees:
         return self.base[0] + self.value[node].sum(axis=1, dtype=np.float64)
 
     def tensors(self, prefix: str) -> dict[str, np.ndarray]:
-        """The arrays by name, for a safetensors file."""
+        """Return the arrays by name, for a safetensors file."""
         return {f"{prefix}.{field.name}": getattr(self, field.name) for field in fields(self)}
 
     @classmethod
     def read(cls, tensors: Mapping[str, np.ndarray], prefix: str) -> Trees:
-        """What ``tensors`` wrote."""
+        """Read the arrays that ``tensors`` returned."""
         return cls(**{field.name: tensors[f"{prefix}.{field.name}"] for field in fields(cls)})
 
     @classmethod
     def of_boosting(cls, fitted) -> Trees:
-        """The trees of a fitted binary ``HistGradientBoostingClassifier`` (no categories, no missing values)."""
+        """Convert the trees of a fitted binary ``HistGradientBoostingClassifier`` (no categories, no missing values)."""
         grown = [predictor.nodes for (predictor,) in fitted._predictors]
         sizes = [len(nodes) for nodes in grown]
         roots = np.cumsum([0, *sizes[:-1]])
@@ -167,7 +166,7 @@ class Trees:
 
 
 def document_hash(document: str) -> int:
-    """A 64-bit hash of a document's letters and digits: copies that differ in case, spaces or marks are equal.
+    """Return a 64-bit hash of a document's letters and digits. Case, spaces and punctuation do not matter.
 
     >>> document_hash("Don't  panic.") == document_hash("dont panic")
     True
@@ -178,13 +177,13 @@ def document_hash(document: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Heads:
-    """The learned parts; model f goes with checker f modulo their number, and neither has seen the documents of fold f.
+    """The learned parts. Trees f read checker f modulo the number of checkers; neither has seen the documents of fold f.
 
     Attributes:
         checkers: the word checkers.
-        models: of each kind (``claim``, ``whole``) one a fold.
-        calibrations: of each kind, of what ``decided`` makes of checkers and models.
-        seen: hashes of the documents that were trained on.
+        models: for each kind (``claim``, ``whole``) the trees of each fold.
+        calibrations: for each kind the calibration of ``decided``.
+        seen: hashes of the training documents.
     """
 
     checkers: Sequence[Checker]
@@ -199,13 +198,13 @@ class Heads:
         tensors = load_file(checked(folder / _TREES))
         return cls(
             load_checkers(checked(folder / _CHECKERS)),
-            {kind: [Trees.read(tensors, f"{kind}.{i}") for i in range(about["folds"])] for kind in _CHECKERS_WEIGH},
+            {kind: [Trees.read(tensors, f"{kind}.{i}") for i in range(about["folds"])] for kind in _CHECKERS_WEIGHT},
             {name: Calibration(**pair) for name, pair in about["calibrations"].items()},
             frozenset(tensors["seen"].view(np.uint64).tolist()),
         )
 
     def write(self, folder: Path, corpora: Mapping[str, int]) -> None:
-        """Write what ``read`` reads, and how many rows there were of each training corpus, for the record."""
+        """Write the files that ``read`` reads. ``corpora`` (rows of each training corpus) is written for the record."""
         tensors = {"seen": np.array(sorted(self.seen), dtype=np.uint64).view(np.int64)}
         for kind, by_fold in self.models.items():
             for fold, trees in enumerate(by_fold):
@@ -224,20 +223,20 @@ class Heads:
 
     @property
     def folds(self) -> int:
-        """How many models of each kind there are."""
+        """The number of folds."""
         return len(self.models["claim"])
 
     def unseen_by(self, document: str) -> list[int]:
-        """The folds whose models have not been trained on a document: one, or all."""
+        """Return the folds whose models were not trained on a document: one, or all."""
         key = document_hash(document)
         return [key % self.folds] if key in self.seen else list(range(self.folds))
 
     def logits(self, kind: str, evidence: Sequence[Evidence], folds: Sequence[Sequence[int]]) -> np.ndarray:
-        """Log odds that claims (``claim``) or whole summaries (``whole``) are supported, each by its folds, (n,)."""
+        """Return the log odds, (n,), that claims (``claim``) or whole summaries (``whole``) are supported, each by its folds."""
         return decided(kind, self.both_logits(kind, evidence, folds))
 
     def both_logits(self, kind: str, evidence: Sequence[Evidence], folds: Sequence[Sequence[int]]) -> np.ndarray:
-        """The same by checkers and by trees, (n, 2)."""
+        """Return the log odds of the checkers and of the trees, (n, 2)."""
         total = np.zeros((len(evidence), 2))
         for fold in range(self.folds):
             at = [i for i, own in enumerate(folds) if fold in own]
@@ -249,12 +248,12 @@ class Heads:
 
 
 def decided(kind: str, both: np.ndarray) -> np.ndarray:
-    """The log odds that count, (n,), of those by checkers and by trees, (n, 2).
+    """Return the weighted mean, (n,), of the log odds of checkers and of trees, (n, 2).
 
     >>> decided("claim", np.array([[2.0, 4.0]])), decided("whole", np.array([[2.0, 4.0]]))
     (array([3.]), array([4.]))
     """
-    weight = _CHECKERS_WEIGH[kind]
+    weight = _CHECKERS_WEIGHT[kind]
     return both @ np.array([weight, 1 - weight])
 
 
@@ -265,11 +264,11 @@ def summarise_words(logits: np.ndarray, weight: np.ndarray, special: np.ndarray,
         logits: (n_words,) log odds that a word is not supported.
         weight: (n_words,) how rare each word is.
         special: (n_words,) whether it is a number or a name.
-        lengths: how many words each claim has, in order; none is 0.
+        lengths: the number of words of each claim, in order; at least 1.
 
     Returns:
-        (n_claims, 6): the worst word, minus the log of no word being wrong, the mean, the mean weighted by
-        rarity, the second worst word, the worst number or name.
+        (n_claims, 6): the worst word, minus the log probability that no word is wrong, the mean, the mean weighted
+        by rarity, the second worst word, the worst number or name.
 
     >>> table = summarise_words(np.zeros(3), np.ones(3), np.array([True, False, True]), [1, 2])
     >>> table[:, 0].tolist(), table[:, 4].tolist()
@@ -295,22 +294,19 @@ def summarise_words(logits: np.ndarray, weight: np.ndarray, special: np.ndarray,
 
 
 def claim_table(evidence: Sequence[Evidence], which: int | np.ndarray) -> np.ndarray:
-    """Features of claims or whole summaries: of the evidence, then one checker's verdict and its words.
+    """Return the features of claims or whole summaries, (n, 74): of the evidence, one checker's verdict, its words.
 
     Args:
-        evidence: n claims that checkers have looked at.
-        which: the checker asked about all claims, or (n,) about each.
-
-    Returns:
-        (n, 74).
+        evidence: n claims that checkers have read.
+        which: the checker for all claims, or (n,) for each.
     """
-    asked = np.broadcast_to(which, len(evidence))
-    doubts = [item.doubts[k] for item, k in zip(evidence, asked, strict=True)]
+    checkers = np.broadcast_to(which, len(evidence))
+    doubts = [item.doubts[k] for item, k in zip(evidence, checkers, strict=True)]
     words = summarise_words(
         np.concatenate(doubts),
         np.concatenate([item.weight for item in evidence]),
         np.concatenate([item.special for item in evidence]),
         [len(d) for d in doubts],
     )
-    verdicts = [item.supported[k] for item, k in zip(evidence, asked, strict=True)]
+    verdicts = [item.supported[k] for item, k in zip(evidence, checkers, strict=True)]
     return np.column_stack([np.stack([item.claim for item in evidence]), verdicts, words])

@@ -1,4 +1,4 @@
-"""Where in a summary is the error? The word checkers' doubts, with their places in the text."""
+"""Marks the words of a summary that the word checkers doubt."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -14,8 +14,8 @@ from claimwise_embedded.verifier import Verifier
 
 
 class DoubtedWord(NamedTuple):
-    """A content word of a summary: its characters, the probability that it is not supported, and whether the document
-    has no word of its stem."""
+    """A content word of a summary: its characters, the probability that it is unsupported, and whether the document
+    does not have its stem."""
 
     start: int
     end: int
@@ -24,10 +24,10 @@ class DoubtedWord(NamedTuple):
 
 
 class Localiser:
-    """Marks words; reads summaries sentence by sentence as the verifier does.
+    """Marks words. It reads summaries sentence by sentence.
 
     Args:
-        verifier: with its checkers and its memory of what was read; one with the supervised weights, if not given.
+        verifier: has the checkers, and a memory of texts that were read. By default one with the supervised weights.
 
     >>> document = "The harbour reopened on Monday. Ana Reyes paid for the repairs."
     >>> [words] = Localiser().mark([document], ["The harbour reopened on Friday."])
@@ -40,48 +40,50 @@ class Localiser:
         self._heads, self._reader = verifier.heads, verifier.reader
 
     def mark(self, documents: Sequence[str], summaries: Sequence[str]) -> list[list[DoubtedWord]]:
-        """The content words of every summary, in order; of a document that was trained on, by the checker that has not
-        seen it, else by the mean of all."""
-        sentences = [text.sentences(summary) for summary in summaries]
-        found = self._reader.read(documents, [[s.text for s in several] for several in sentences])
+        """Return the content words of every summary, in order.
+
+        A training document's words are doubted by the checkers that have not seen it, others' by the mean of all checkers.
+        """
+        by_summary = [text.sentences(summary) for summary in summaries]
+        read = self._reader.read(documents, [[s.text for s in sentences] for sentences in by_summary])
         marked = []
-        for document, several, items in zip(documents, sentences, found, strict=True):
-            asked = sorted({fold % len(self._heads.checkers) for fold in self._heads.unseen_by(document)})
-            known, words = stems(document), []
-            for sentence, evidence in zip(several, items, strict=True):
+        for document, sentences, items in zip(documents, by_summary, read, strict=True):
+            checkers = sorted({fold % len(self._heads.checkers) for fold in self._heads.unseen_by(document)})
+            document_stems, words = stems(document), []
+            for sentence, evidence in zip(sentences, items, strict=True):
                 if not isinstance(evidence, str):
                     spans = word_spans(sentence.text)
-                    doubts = sigmoid(evidence.doubts[asked]).mean(axis=0).tolist()
+                    doubts = sigmoid(evidence.doubts[checkers]).mean(axis=0).tolist()
                     for (a, b), doubt in zip((spans[i] for i in evidence.content), doubts, strict=True):
-                        absent = stem(sentence.text[a:b]) not in known
+                        absent = stem(sentence.text[a:b]) not in document_stems
                         words.append(DoubtedWord(sentence.start + a, sentence.start + b, doubt, absent))
             marked.append(words)
         return marked
 
 
 def marked_words(examples: pd.DataFrame, spans: pd.DataFrame, localiser: Localiser) -> pd.DataFrame:
-    """The content words of summaries in which people marked spans that the document does not support.
+    """Return the content words of summaries in which people marked spans that the document does not support.
 
     Args:
-        examples: a corpus's; of those with spans the test ones are read, or all if there is none among them.
+        examples: a corpus's examples. Those with spans are read: only the test split, or all if none is in it.
         spans: its marked spans: ``example_id, start, end`` (characters of the summary).
         localiser: says how doubtful each word is.
 
     Returns:
-        One row a word: ``split, example_id, document_id, span`` (the number of the summary's span that it stands in, -1
-        for none), ``doubt`` in [0, 1] and ``absent`` (1 or 0), as in ``DoubtedWord``; and one row with NaN for each span
-        that holds no content word.
+        One row for each word: ``split, example_id, document_id, span`` (the number of its span in the summary, -1
+        for none), ``doubt`` in [0, 1] and ``absent`` (1 or 0), as in ``DoubtedWord``. And one row with NaN for each span
+        without a content word.
     """
-    marked = dict(iter(spans.groupby("example_id")))
-    examples = examples[examples["id"].isin(marked)]
+    by_example = dict(iter(spans.groupby("example_id")))
+    examples = examples[examples["id"].isin(by_example)]
     if (examples["split"] == "test").any():
         examples = examples[examples["split"] == "test"]
     rows = []
-    found = localiser.mark(examples["document"].tolist(), examples["summary"].tolist())
-    for example, words in zip(examples.itertuples(), found, strict=True):
-        edges = list(zip(marked[example.id]["start"], marked[example.id]["end"], strict=True))
+    marked = localiser.mark(examples["document"].tolist(), examples["summary"].tolist())
+    for example, words in zip(examples.itertuples(), marked, strict=True):
+        edges = list(zip(by_example[example.id]["start"], by_example[example.id]["end"], strict=True))
         places = [next((n for n, (a, b) in enumerate(edges) if w.start < b and a < w.end), -1) for w in words]
-        known = (example.split, example.id, example.document_id)
-        rows += [(*known, n, word.doubt, float(word.absent)) for n, word in zip(places, words, strict=True)]
-        rows += [(*known, n, np.nan, np.nan) for n in range(len(edges)) if n not in places]
+        keys = (example.split, example.id, example.document_id)
+        rows += [(*keys, n, word.doubt, float(word.absent)) for n, word in zip(places, words, strict=True)]
+        rows += [(*keys, n, np.nan, np.nan) for n in range(len(edges)) if n not in places]
     return pd.DataFrame(rows, columns=["split", "example_id", "document_id", "span", "doubt", "absent"])

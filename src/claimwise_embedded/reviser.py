@@ -1,9 +1,9 @@
-"""The embedded reviser and critic: minimal edits, chosen by the verifier; nothing is generated from nothing.
+"""The embedded reviser and critic. It makes minimal edits, which the verifier chooses, and generates no text.
 
-A sentence that is found unsupported is edited in the cheapest way that the verifier accepts: a number or name
-replaced by one of its kind from the evidence, a clause dropped, the sentence replaced by its evidence. Where it accepts
-none, a sentence with next to no support is dropped and any other stays. A summary is never emptied, and a citation is
-neither changed nor lost while its sentence stands; an edit has a subject and a verb where the sentence has.
+An unsupported sentence gets the smallest edit that the verifier accepts: a number or name is replaced by one from the
+evidence, or a clause is dropped, or the sentence is replaced by its evidence. If no edit is accepted, a sentence with very
+little support is dropped, and any other stays. A summary is never emptied. A sentence that stays keeps its citations. An
+edit has a subject and a verb if the sentence has.
 """
 
 import re
@@ -21,16 +21,16 @@ from claimwise_embedded.decomposer_parsing import VERBS, subject_of
 from claimwise_embedded.decomposer_parsing import sentences as parsed
 from claimwise_embedded.evidence import FUNCTION_STEMS
 
-#: An edit is taken when its support is at least this; the cut that makes a claim unsupported in ACUEval here.
+#: An edit is accepted if its support is at least this: the threshold of claims in ACUEval here.
 ACCEPTED = 0.5
-#: A sentence that no edit mends is dropped when its support is below this. Chosen on the validation part of the sample's
-#: papers (15 summaries), the highest at which the goal of 85 % is met: one round leaves 87 % of the sentences that people
-#: call right standing and 65 % of the wrong ones as they were; 0.2 leaves 92 and 82 %, 0.4 leaves 81 and 46 %.
+#: A sentence without an accepted edit is dropped if its support is below this. It was chosen on the validation part of the
+#: sample's papers (15 summaries), as the highest value that keeps 85 % of the right sentences: one round keeps 87 % of the
+#: sentences that people call right and leaves 65 % of the wrong ones unchanged (with 0.2: 92 and 82 %, 0.4: 81 and 46 %).
 DROPPED = 0.3
-#: Evidence sentences from which numbers and names are taken.
+#: Evidence sentences that numbers and names are taken from.
 EVIDENCE_SENTENCES = 3
 
-#: Edits of one sentence that are put to the verifier.
+#: The most edits of one sentence that the verifier reads.
 MOST_CANDIDATES = 40
 
 #: A verifier: from documents and, for each, statements to verdicts.
@@ -46,7 +46,7 @@ _LAST_BRACKET = re.compile(r"\s*\([^()]*\)(?=[.!?]?$)")
 
 
 def flagged(sentences: Sequence[text.Span], feedback: Feedback) -> list[int]:
-    """The sentences that the feedback is about: those that hold an unsupported claim's words, or that it quotes.
+    """Return the sentences that the feedback is about: with the words of an unsupported claim, or quoted in the comment.
 
     >>> parts = text.sentences("The mayor resigned. The vote is on Monday.")
     >>> flagged(parts, Feedback(unsupported=("A vote is on Monday",)))
@@ -65,7 +65,7 @@ def flagged(sentences: Sequence[text.Span], feedback: Feedback) -> list[int]:
 
 @dataclass(frozen=True, slots=True)
 class _Edit:
-    """What a sentence becomes, None where it is dropped, and what stands in its place if nothing else is left."""
+    """The new text of a sentence (None: dropped), and its text ``otherwise`` if the whole summary would be dropped."""
 
     text: str | None
     otherwise: str
@@ -74,17 +74,16 @@ class _Edit:
 def revise(
     verify: Verify, documents: Sequence[str], summaries: Sequence[str], feedback: Sequence[Feedback]
 ) -> list[Text]:
-    """Edit the sentences that the feedback is about, and no other.
+    """Edit the sentences that the feedback is about, and no others.
 
-    A sentence that cites some of a document's papers is held against these.
+    A sentence that cites some of a document's papers is verified against these papers only.
     """
     parts = [text.sentences(summary) for summary in summaries]
-    places = [(k, i) for k, told in enumerate(feedback) for i in flagged(parts[k], told)]
+    places = [(k, i) for k, item in enumerate(feedback) for i in flagged(parts[k], item)]
     sentences = [parts[k][i].text for k, i in places]
-    shown = [_cited_part(documents[k], sentence) for (k, _), sentence in zip(places, sentences, strict=True)]
-    edits = _edits(verify, shown, sentences)
+    cited = [_cited_part(documents[k], sentence) for (k, _), sentence in zip(places, sentences, strict=True)]
     new: list[dict[int, _Edit]] = [{} for _ in summaries]
-    for (k, i), edit in zip(places, edits, strict=True):
+    for (k, i), edit in zip(places, _edits(verify, cited, sentences), strict=True):
         new[k][i] = edit
     return [Text(_rebuilt(*row)) for row in zip(summaries, parts, new, strict=True)]
 
@@ -94,16 +93,16 @@ def _edits(verify: Verify, documents: Sequence[str], sentences: Sequence[str]) -
     own = [verdict for [verdict] in verify(documents, [[sentence] for sentence in sentences])]
     evidence = []
     for document, verdict in zip(documents, own, strict=True):
-        lines = text.sentences(document)
-        said = (stated(lines[j].text) for j in verdict.evidence)
-        evidence.append([line for line in said if line][:EVIDENCE_SENTENCES])
+        spans = text.sentences(document)
+        lines = (stated(spans[j].text) for j in verdict.evidence)
+        evidence.append([line for line in lines if line][:EVIDENCE_SENTENCES])
     choices = [candidates(sentence, lines) for sentence, lines in zip(sentences, evidence, strict=True)]
     verdicts = verify(documents, choices)
     return [_best(*row) for row in zip(sentences, own, evidence, choices, verdicts, strict=True)]
 
 
 def critique_claims(documents: Sequence[str], claims: Sequence[str], verdicts: Sequence[Verdict]) -> list[Critique]:
-    """A critique of each claim (a sentence that stands for itself) that was verified."""
+    """Return a critique of each verified claim."""
     results = []
     for document, claim, verdict in zip(documents, claims, verdicts, strict=True):
         if verdict.reason is not None:
@@ -116,8 +115,10 @@ def critique_claims(documents: Sequence[str], claims: Sequence[str], verdicts: S
 
 
 def critique(documents: Sequence[str], statements: Sequence[str], judgements: Sequence[Judgement]) -> list[Critique]:
-    """Say which sentence of each statement the document bears out least, as a look at the whole would; nothing of one that
-    the judge could not judge."""
+    """Return critiques that name the sentence of each statement with the least words in the document.
+
+    A statement without a judgement gets its reason instead.
+    """
     return [
         _critique(document, statement, judgement.score)
         if judgement.reason is None
@@ -127,7 +128,7 @@ def critique(documents: Sequence[str], statements: Sequence[str], judgements: Se
 
 
 def _cited_part(document: str, sentence: str) -> str:
-    """Of a document that is several papers those that a sentence cites; else all of it."""
+    """The papers of the document that the sentence cites, or the whole document if there are none."""
     sources = separated(document)
     resolved = citations.resolve(sentence, [source.reference for source in sources]) if sources else []
     cited = sorted({i for resolution in resolved for i in resolution.sources})
@@ -137,19 +138,19 @@ def _cited_part(document: str, sentence: str) -> str:
 def _best(
     sentence: str, own: Verdict, evidence: Sequence[str], choices: Sequence[str], verdicts: Sequence[Verdict]
 ) -> _Edit:
-    """The accepted edit that keeps most of the sentence, else its evidence where that is about the same, else none."""
+    """The accepted edit that keeps most of the sentence; else its evidence if that is similar; else no text or no change."""
     fallback = quoted(evidence[0], sentence) if evidence else sentence
     accepted = [(edit, v.support) for edit, v in zip(choices, verdicts, strict=True) if v.support >= ACCEPTED]
     if accepted:
-        near = max(accepted, key=lambda pair: (round(rouge_l_f1(sentence, pair[0]), 3), pair[1]))
-        return _Edit(near[0], fallback)
+        nearest, _ = max(accepted, key=lambda pair: (round(rouge_l_f1(sentence, pair[0]), 3), pair[1]))
+        return _Edit(nearest, fallback)
     if evidence and rouge_l_f1(sentence, evidence[0]) >= ACCEPTED:
         return _Edit(fallback, fallback)
     return _Edit(None if own.support < DROPPED else sentence, fallback)
 
 
 def _rebuilt(summary: str, sentences: Sequence[text.Span], new: dict[int, _Edit]) -> str:
-    """The summary with its flagged sentences replaced or dropped, the space between the others as it was."""
+    """The summary with its flagged sentences replaced or dropped, and the old space between the others."""
     lines = [new[i].text if i in new else span.text for i, span in enumerate(sentences)]
     if new and all(line is None for line in lines):
         lines[0] = new[0].otherwise
@@ -162,9 +163,9 @@ def _rebuilt(summary: str, sentences: Sequence[text.Span], new: dict[int, _Edit]
 
 
 def _critique(document: str, statement: str, support: float) -> Critique:
-    known = content(document)
-    sentences = text.sentences(statement)  # some: what has none has no support either, for a reason
-    missing = [content(s.text) - known for s in sentences]
+    document_stems = content(document)
+    sentences = text.sentences(statement)  # not empty: a statement without sentences has no support
+    missing = [content(s.text) - document_stems for s in sentences]
     shares = [len(m) / max(len(content(s.text)), 1) for m, s in zip(missing, sentences, strict=True)]
     worst = shares.index(max(shares))
     sentence = f"“{sentences[worst].text}”"
@@ -199,14 +200,13 @@ def candidates(sentence: str, evidence: Sequence[str]) -> list[str]:
     edits = dict.fromkeys([*_replaced(body, evidence), *_shortened(body)])
     edits.pop(body, None)
     kept = [_with_bracket(edit, bracket[0] if bracket else "") for edit in edits if len(content(edit)) > 1]
-    # Of a sentence that the parser cannot read, whether a part stands for itself is not known: most of it has to stay.
+    # If the parser finds no statement in the sentence, it cannot check the edits: then most of the words have to stay.
     fits = _is_statement if whole else (lambda edit: 2 * len(content(edit)) > len(content(sentence)))
     return [edit for edit in kept if _cited(edit) == cited and fits(edit)][:MOST_CANDIDATES]
 
 
 def quoted(line: str, sentence: str) -> str:
-    """A line of the document in place of a sentence, with the sentence's citations, and its full stop where the line has
-    none: the next sentence begins after it.
+    """Return a line of the document with a sentence's citations, and with the sentence's full stop if the line has none.
 
     >>> quoted("It snowed.", "Ling and Roy (2009) found that it rained.")
     'It snowed (Ling and Roy, 2009).'
@@ -224,20 +224,20 @@ def _cited(passage: str) -> list[str]:
 
 
 def _with_bracket(sentence: str, bracket: str) -> str:
-    """A bracket with citations back at the sentence's end, before its full stop."""
+    """Return the sentence with a bracket of citations before its full stop."""
     body, end = _parted(sentence)
     return body + bracket + end
 
 
 def _parted(sentence: str) -> tuple[str, str]:
-    """A sentence and the mark at its end, if it has one."""
+    """Split off the mark at the end of a sentence, if it has one."""
     end = sentence[-1:] if sentence.endswith((".", "!", "?")) else ""
     return sentence.removesuffix(end), end
 
 
 @lru_cache(maxsize=4096)  # critic and reviser ask about the same edits
 def _is_statement(sentence: str) -> bool:
-    """Whether a main clause has a subject and a verb.
+    """Whether the sentence has a main clause with a subject and a verb.
 
     >>> _is_statement("The mayor left."), _is_statement("After the mayor left."), _is_statement("Left the town.")
     (True, False, False)
@@ -260,10 +260,10 @@ def _replaced(sentence: str, evidence: Sequence[str]) -> Iterator[str]:
 
 
 def _found(kind: re.Pattern, passage: str) -> Iterator[re.Match]:
-    """The numbers or names of a passage: the first word of a sentence has its capital for another reason."""
+    """The numbers or names of a passage. The first word of a sentence is no name just because it has a capital."""
     for match in kind.finditer(passage):
-        found = match.group()
-        if found[0].isdigit() or " " in found or not _OPENING.search(passage[: match.start()]):
+        word = match.group()
+        if word[0].isdigit() or " " in word or not _OPENING.search(passage[: match.start()]):
             yield match
 
 

@@ -1,10 +1,10 @@
-"""The verifier: is a claim supported by its document, how probable is that, and where does it say so?
+"""The verifier: how probable is it that a document supports a claim, and which sentences are the evidence?
 
-A claim is read against pieces of its document (``Reader``): retrieved, encoded, measured. Word checkers (``checker``),
-small networks that attend from a claim's words to the document's, give a verdict; boosted trees read their findings and
-evidence features (``features``) and give another; the mean of the two decides (``heads``). Trees learn how the corpora
-are that they see, checkers what holds elsewhere as well. A whole summary is read in the same way, as one long claim, and
-judged by trees of its own alone.
+``Reader`` retrieves pieces of the document, encodes them and the claim, and measures features. Word checkers (``checker``),
+small networks that attend from a claim's words to the document's, give one verdict. Boosted trees read their findings and
+evidence features (``features``), and give another. The mean of the two decides (``heads``): trees are better on corpora that
+they learned from, checkers on others. A whole summary is read in the same way, as one long claim, and has trees of its own,
+which judge it alone.
 """
 
 from collections import defaultdict
@@ -26,16 +26,16 @@ from claimwise_embedded.evidence import Index, Piece, capitalised, pieces
 from claimwise_embedded.features import EncodedClaim, Evidence, measure
 from claimwise_embedded.heads import Calibration, Heads
 
-#: Pieces a claim may look at; and where the prompt shows only what is retrieved.
+#: Pieces that are read for a claim; and the same if the prompt shows only retrieved passages.
 _PIECES, _RETRIEVED_PIECES = 8, 3
-#: Documents whose pieces are encoded in one go: enough to fill batches, few enough to bound memory.
+#: Documents whose pieces are encoded together: enough to fill batches, few enough to bound memory.
 _DOCUMENTS_AT_ONCE = 64
-#: Claims whose evidence is kept: prompts, metrics and revisions ask about the same ones again and again.
+#: Claims whose evidence is kept: prompts, metrics and revisions read the same claims again and again.
 _REMEMBERED = 50_000
 
 
 class _Question(NamedTuple):
-    """A claim about a document; ``whole`` has the text behind it, too, and of that the claim may look at ``limit`` pieces."""
+    """A claim about a document. ``whole`` is the document and its extra text, of which ``limit`` pieces are read."""
 
     document: str
     whole: str
@@ -44,17 +44,17 @@ class _Question(NamedTuple):
 
 
 class Reader:
-    """Turns (document, claims) into features; holds the encoder and the checkers that it asks.
+    """Turns documents and claims into features.
 
     Args:
-        checkers: word checkers, whose findings go into the evidence; where there are none yet, what they will see stays in
-            it, to train them, and nothing is remembered.
+        checkers: word checkers, whose findings go into the evidence. Without checkers (in their training), the evidence has
+            their input instead, and no evidence is kept.
     """
 
     def __init__(self, checkers: Sequence[Checker] = ()) -> None:
         self._encoder = shared_encoder()
         self._checkers = checkers
-        self._known: dict[_Question, Evidence | str] = {}
+        self._cache: dict[_Question, Evidence | str] = {}
 
     def read(
         self,
@@ -68,12 +68,12 @@ class Reader:
         Args:
             documents: n texts; equal ones are read once.
             claims: for each document its claims.
-            limit: pieces of the document that a claim may look at.
-            extras: n texts that stand behind the documents as further evidence, if any.
+            limit: the most pieces of the document that are read for a claim.
+            extras: n further texts with evidence, one for each document.
 
         Returns:
             For each document and claim its evidence, or the reason why there is none. Evidence ranks
-            sentences of the document (``text.sentences``), not of the extra.
+            sentences of the document (``text.sentences``), not of the extra text.
         """
         joined = documents if extras is None else [f"{d}\n{extra}" for d, extra in zip(documents, extras, strict=True)]
         questions = [
@@ -83,30 +83,30 @@ class Reader:
         by_document: dict[tuple[str, str], dict[_Question, None]] = defaultdict(dict)
         for question in chain(*questions):
             by_document[question.document, question.whole][question] = None
-        found: dict[_Question, Evidence | str] = {}
+        results: dict[_Question, Evidence | str] = {}
         groups = list(by_document.values())
         for start in range(0, len(groups), _DOCUMENTS_AT_ONCE):
-            some = groups[start : start + _DOCUMENTS_AT_ONCE]
-            new = dict(self._read_some([[one for one in group if one not in self._known] for group in some]))
+            batch = groups[start : start + _DOCUMENTS_AT_ONCE]
+            new = dict(self._read_batch([[one for one in group if one not in self._cache] for group in batch]))
             if self._checkers:
                 evidence = [item for item in new.values() if not isinstance(item, str)]
                 ask(self._checkers, evidence)
                 for item in evidence:
                     item.reading = None
-            self._known |= new
-            found |= {question: self._known[question] for question in chain(*some)}
-            while len(self._known) > (_REMEMBERED if self._checkers else 0):
-                del self._known[next(iter(self._known))]
-        return [[found[question] for question in group] for group in questions]
+            self._cache |= new
+            results |= {question: self._cache[question] for question in chain(*batch)}
+            while len(self._cache) > (_REMEMBERED if self._checkers else 0):
+                del self._cache[next(iter(self._cache))]
+        return [[results[question] for question in group] for group in questions]
 
-    def _read_some(self, groups: Sequence[Sequence[_Question]]) -> Iterator[tuple[_Question, Evidence | str]]:
-        """Encode the pieces of several documents and their claims together, then measure one by one; a group a document."""
-        plans = []  # of each document its index, the numbers of the pieces that some claim needs, and the claims
+    def _read_batch(self, groups: Sequence[Sequence[_Question]]) -> Iterator[tuple[_Question, Evidence | str]]:
+        """Encode the pieces of several documents and their claims together, then measure each claim. A group is a document."""
+        plans = []  # for each document its index, the numbers of the pieces to encode, and its claims
         to_encode: list[Piece] = []
         for group in filter(None, groups):
             index = Index(group[0].whole)
             reason = Reason.CLAIM_WITHOUT_WORDS if index.pieces else Reason.DOCUMENT_WITHOUT_WORDS
-            # Of each claim its pieces, and the numbers of the document's that it is read against.
+            # For each claim its own pieces, and the numbers of the document's pieces that it is read against.
             claims: dict[_Question, tuple[list[Piece], list[int]]] = {}
             for question in group:
                 if parts := pieces(question.claim) if index.pieces else []:
@@ -118,13 +118,12 @@ class Reader:
             plans.append((index, needed, claims))
             to_encode += [index.pieces[number] for number in needed]
             to_encode += [piece for parts, _ in claims.values() for piece in parts]
-        # What is encoded comes back in the same order.
         encoded = iter(self._encoder.encode([p.text for p in to_encode], [p.spans for p in to_encode]))
         for index, needed, claims in plans:
             by_number = {number: next(encoded) for number in needed}
-            known = index.postings.keys()
+            document_stems = index.postings.keys()
             passages = {
-                number: Words.of(encoding.words, index.pieces[number].stems, index.names, known)
+                number: Words.of(encoding.words, index.pieces[number].stems, index.names, document_stems)
                 for number, encoding in by_number.items()
             }
             for question, (parts, numbers) in claims.items():
@@ -132,7 +131,7 @@ class Reader:
                 evidence = measure(claim, index, {number: by_number[number] for number in numbers})
                 own_sentences = len(text.sentences(question.document))
                 evidence.ranked = [sentence for sentence in evidence.ranked if sentence < own_sentences]
-                words = Words.of(claim.states, claim.stems, claim.names, known, claim.weights)
+                words = Words.of(claim.states, claim.stems, claim.names, document_stems, claim.weights)
                 evidence.reading = Reading(words, tuple(passages[number] for number in numbers))
                 yield question, evidence
 
@@ -149,7 +148,7 @@ class Reader:
 
 
 def ask(checkers: Sequence[Checker], evidence: Sequence[Evidence]) -> None:
-    """Put into the evidence what checkers find in its readings."""
+    """Let checkers read the evidence's ``reading``, and store their findings in the evidence."""
     for item, (supported, doubts) in zip(evidence, check(checkers, [item.reading for item in evidence]), strict=True):
         item.supported, item.doubts = supported, doubts[:, item.content]
 
@@ -168,47 +167,44 @@ class Verifier:
         prompt: Prompt,
         extras: Sequence[str] | None = None,
     ) -> list[list[Verdict]]:
-        """See ``Model.verify``. What the prompt shows decides what is looked at, its demonstrations the calibration.
+        """See ``Model.verify``. The prompt's context decides which texts are read, its demonstrations the calibration.
 
-        A document or claim without a word gets NaN and a reason. Evidence are sentences of the document that were
-        looked at, best first.
+        A document or claim without words gets NaN and a reason. Evidence are the document's sentences that were read,
+        best first.
         """
-        retrieved = prompt.context == "retrieved"
-        shown = extras if prompt.context == "document+extra" else None
-        limit = _RETRIEVED_PIECES if retrieved else _PIECES
-        found = self.reader.read(documents, claims, limit, shown)
-        supports = iter(self._calibrated(prompt)(self._logits("claim", documents, found)).tolist())
+        limit = _RETRIEVED_PIECES if prompt.context == "retrieved" else _PIECES
+        read = self.reader.read(documents, claims, limit, extras if prompt.context == "document+extra" else None)
+        supports = iter(self._calibrated(prompt)(self._logits("claim", documents, read)).tolist())
         return [
             [Verdict(NAN, e) if isinstance(e, str) else Verdict(next(supports), None, tuple(e.ranked)) for e in items]
-            for items in found
+            for items in read
         ]
 
     def score_whole(self, documents: Sequence[str], summaries: Sequence[str]) -> list[Judgement]:
-        """Judge each summary as one piece of text, as a holistic judge does; no claims are made."""
-        found = self.reader.read(documents, [[summary] for summary in summaries])
-        scores = iter(self.heads.calibrations["whole"](self._logits("whole", documents, found)).tolist())
+        """Judge each summary as one piece of text, without claims."""
+        read = self.reader.read(documents, [[summary] for summary in summaries])
+        scores = iter(self.heads.calibrations["whole"](self._logits("whole", documents, read)).tolist())
         return [
             Judgement(NAN, Reason.NO_WORDS if item == Reason.CLAIM_WITHOUT_WORDS else item)
             if isinstance(item, str)
             else Judgement(next(scores))
-            for (item,) in found
+            for (item,) in read
         ]
 
-    def _logits(self, kind: str, documents: Sequence[str], found: Sequence[Sequence[Evidence | str]]) -> np.ndarray:
-        """Log odds of all that could be read, in order, by parts that have not seen the documents."""
-        read = [
-            (item, unseen)
-            for document, items in zip(documents, found, strict=True)
-            for unseen in [self.heads.unseen_by(document)]
-            for item in items
-            if not isinstance(item, str)
-        ]
-        return self.heads.logits(kind, [item for item, _ in read], [unseen for _, unseen in read])
+    def _logits(self, kind: str, documents: Sequence[str], read: Sequence[Sequence[Evidence | str]]) -> np.ndarray:
+        """The log odds of all evidence, in order, by parts that have not seen the documents."""
+        evidence: list[Evidence] = []
+        folds: list[list[int]] = []
+        for document, items in zip(documents, read, strict=True):
+            own = [item for item in items if not isinstance(item, str)]
+            evidence += own
+            folds += [self.heads.unseen_by(document)] * len(own)
+        return self.heads.logits(kind, evidence, folds)
 
     def _calibrated(self, prompt: Prompt) -> Calibration:
-        """The shipped calibration, moved by the prompt's labelled demonstrations."""
-        shown = [d for d in prompt.demonstrations if d.claim and d.label is not None]
-        passages = [d.passage for d in shown]
-        found = self.reader.read(passages, [[d.claim] for d in shown])
-        labels = [float(d.label) for d, [item] in zip(shown, found, strict=True) if not isinstance(item, str)]
-        return self.heads.calibrations["claim"].updated(self._logits("claim", passages, found), np.array(labels))
+        """The shipped calibration, updated by the prompt's labelled demonstrations."""
+        labelled = [d for d in prompt.demonstrations if d.claim and d.label is not None]
+        passages = [d.passage for d in labelled]
+        read = self.reader.read(passages, [[d.claim] for d in labelled])
+        labels = [float(d.label) for d, [item] in zip(labelled, read, strict=True) if not isinstance(item, str)]
+        return self.heads.calibrations["claim"].updated(self._logits("claim", passages, read), np.array(labels))
