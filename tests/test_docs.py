@@ -8,7 +8,7 @@ from imports import ROOT
 
 from claimwise import metrics
 from claimwise.models.openai import OpenAIOptions
-from claimwise.models.options import TransformersOptions
+from claimwise.models.options import TransformersOptions, read_kind
 
 DOCS = sorted((ROOT / "docs").glob("*.md"))
 SHARED = "Options of all language models"
@@ -27,7 +27,7 @@ def test_the_tables_of_options_have_all_of_them_with_their_defaults(kind):
         if field.is_required():
             assert told[name] == "required"
         else:
-            read = KINDS[kind].read(kind, {"model": "m", name: yaml.safe_load(told[name])})
+            read = read_kind("model", {"kind": kind, "model": "m", name: yaml.safe_load(told[name])}, KINDS)
             assert getattr(read, name) == default, name
 
 
@@ -41,9 +41,8 @@ def _settings():
 @pytest.mark.parametrize("found", list(_settings()))
 def test_snippets_are_entries_that_can_be_read(found):
     for entry in found.get("models", {}).values():
-        options = {key: value for key, value in entry.items() if key != "kind"}
         if entry["kind"] in KINDS:
-            KINDS[entry["kind"]].read(entry["kind"], options)
+            read_kind("model", entry, KINDS)
     for name in found.get("metrics", {}):
         spec = metrics.specification(name, found["metrics"])
         assert not spec.alignment or spec.alignment.entailment["kind"] in ("embedded", "transformers")
