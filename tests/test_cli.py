@@ -713,12 +713,12 @@ def test_version():
 def test_help_says_what_there_is():
     output = run("--help").output
     assert set(re.findall(r"^\W*(\w+)  ", output, re.MULTILINE)) >= {
-        *("score", "corpora", "evaluate", "notebook", "cache")
+        *("score", "compare", "corpora", "evaluate", "notebook", "cache")
     }
     assert "Break summaries into claims" in output
 
 
-@pytest.mark.parametrize("command", [["score"], ["evaluate"], ["notebook"], ["cache", "prune"]])
+@pytest.mark.parametrize("command", [["score"], ["compare"], ["evaluate"], ["notebook"], ["cache", "prune"]])
 def test_help_says_what_every_argument_is(command):
     output = run(*command, "--help").output
     rows = [line.strip("│ \n") for line in output.splitlines() if "<str>" in line or "<path>" in line]

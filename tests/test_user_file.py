@@ -474,9 +474,10 @@ def test_systems_are_compared_where_there_are_several(capsys):
     score()
     lines = capsys.readouterr().out.splitlines()
     at = lines.index("  mean by system (95 % bootstrap over documents):")
-    assert lines[at + 1 : at + 3] == [
+    assert lines[at + 1 : at + 4] == [
         "  good: 1.000 (1.000 to 1.000), 2 scored",
         "  bad: 0.250 (0.250 to 0.250), 2 scored",
+        "  `claimwise compare` says which of these systems differ",
     ]
     assert not any("silent" in line for line in lines)
     write([row | {"system": system} for row, system in zip(ROWS, ("one", "two", "two"), strict=False)])

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 HELP = """Break summaries into claims, verify each against its document, and score.
 
-`score` reads your own files and needs no settings. The pipeline's stages read params.yaml; `dvc repro` runs them in order.
+`score` and `compare` read your own files and need no settings. The pipeline's stages read params.yaml; `dvc repro` runs them in order.
 """
 
 
@@ -247,6 +247,25 @@ def score(
         said = f"failed: the mean of {len(scores)} rows{zeros}, {mean:.6g}, is below --fail-under {fail_under:g}"
         typer.echo(said, err=True)
         raise typer.Exit(1)
+
+
+@app.command(cls=_Command)
+def compare(
+    file: Annotated[Path, typer.Argument(help="The examples, as for `score`: a file, or a folder of files.")],
+    results: Annotated[
+        list[Path], typer.Argument(help="What `score` wrote about them: one file for each metric or model.")
+    ],
+    column: Annotated[list[str] | None, typer.Option(help="FIELD=COLUMN, as for `score`. May be repeated.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Also write the tables as one: .csv, .jsonl, .parquet, or - (standard output)."),
+    ] = None,
+) -> None:
+    """Compare metrics or models by your labels, and systems by their scores, with intervals and p-values."""
+    from claimwise.corpora.user import parse_columns
+    from claimwise.user_file.compare import compare as compare_results
+
+    compare_results(file, results, out, parse_columns(column or ()))
 
 
 @app.command()

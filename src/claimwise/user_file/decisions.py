@@ -379,4 +379,5 @@ def by_system(rows: pd.DataFrame) -> list[str]:
         return []
     lines = [line for _, line in sorted(found, key=lambda item: -item[0])]
     more = [f"  and {len(lines) - _SYSTEMS} systems more"] if len(lines) > _SYSTEMS else []
-    return ["  mean by system (95 % bootstrap over documents):", *lines[:_SYSTEMS], *more]
+    differ = "  `claimwise compare` says which of these systems differ"
+    return ["  mean by system (95 % bootstrap over documents):", *lines[:_SYSTEMS], *more, differ]

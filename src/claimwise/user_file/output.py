@@ -33,7 +33,12 @@ _FORMULA = re.compile(r"[=@＝＠\t\r]|[+＋－-](?![\d.,]+%?$)")
 _NEVER_PACKED = (".parquet.gz", ".html.gz", ".htm.gz")
 
 #: Allowed endings of results: readers go by them.
-_KINDS = {"the scores": (".csv", ".jsonl", ".parquet"), "the claims": (".csv",), "the page": (".html", ".htm")}
+_KINDS = {
+    "the scores": (".csv", ".jsonl", ".parquet"),
+    "the comparison": (".csv", ".jsonl", ".parquet"),
+    "the claims": (".csv",),
+    "the page": (".html", ".htm"),
+}
 
 #: In place of a file: the standard output.
 STDOUT = Path("-")
@@ -67,11 +72,17 @@ def record_beside(*results: Path | None) -> Path | None:
     return next((out.with_name(out.name + RECORD) for out in files), None)
 
 
-def check(taken: Mapping[Path, str], out: Path, claims: Path | None = None, page: Path | None = None) -> None:
+def check(
+    taken: Mapping[Path, str],
+    out: Path | None,
+    claims: Path | None = None,
+    page: Path | None = None,
+    scores: str = "the scores",
+) -> None:
     """Refuse a place for scores, claims or page that is taken or cannot be written to.
 
     ``taken`` are files that must not be overwritten, each with a name for messages, such as "the examples". Results of an
-    earlier run and empty files are replaced. All other existing files are refused.
+    earlier run and empty files are replaced. All other existing files are refused. ``scores`` is the name of ``out`` in messages.
 
     Raises:
         ClaimwiseError: a result would overwrite the examples, another result or somebody's file, or cannot be written there.
@@ -89,7 +100,7 @@ def check(taken: Mapping[Path, str], out: Path, claims: Path | None = None, page
             "--out - --claims -: only one of them can go to the standard output; name a file for the other"
         )
     taken = {file.resolve(): what for file, what in taken.items()}
-    for path, what in ((out, "the scores"), (claims, "the claims"), (page, "the page")):
+    for path, what in ((out, scores), (claims, "the claims"), (page, "the page")):
         if path in (None, STDOUT):
             continue
         if not path.name.isprintable():
@@ -119,9 +130,7 @@ def check(taken: Mapping[Path, str], out: Path, claims: Path | None = None, page
         taken[path.resolve()] = what
     record = record_beside(out, claims, page)
     if record and (other := taken.get(record.resolve())):
-        raise ClaimwiseError(
-            f"{record}: what made the scores would be written over {other}; give the scores another name"
-        )
+        raise ClaimwiseError(f"{record}: what made {scores} would be written over {other}; give {scores} another name")
 
 
 def form(path: Path) -> str:
