@@ -229,9 +229,8 @@ def _paired_test(gaps: pd.Series) -> dict[str, float]:
     row = {"documents": n, "value": gaps.mean()}
     if n < 2:
         return row
-    if (
-        np.ptp(gaps) == 0
-    ):  # t is undefined; the exact test swaps the systems within each document (see paired_bootstrap)
+    if np.ptp(gaps) == 0:
+        # t is undefined. The exact test swaps the systems within each document (see paired_bootstrap).
         return row | {"low": row["value"], "high": row["value"], "p": 2.0 ** (1 - n) if row["value"] else 1.0}
     test = stats.ttest_1samp(gaps, 0)
     low, high = test.confidence_interval()
@@ -337,7 +336,6 @@ def _interval(value: float, low: float, high: float, digits: int) -> str:
     """
     if pd.isna(value):
         return "-"
-    value, low, high = (
-        f"{round(number, digits) + 0:.{digits}f}" for number in (value, low, high)
-    )  # + 0: no minus zero
+    # + 0: no minus zero
+    value, low, high = (f"{round(number, digits) + 0:.{digits}f}" for number in (value, low, high))
     return value if low == "nan" else f"{value} ({low} to {high})"
