@@ -27,7 +27,7 @@ def test_the_tables_of_options_have_all_of_them_with_their_defaults(kind):
         if field.is_required():
             assert told[name] == "required"
         else:
-            read = KINDS[kind].read(kind, {"model": "m", name: yaml.safe_load(told[name])})
+            read = KINDS[kind].model_validate({"model": "m", name: yaml.safe_load(told[name])})
             assert getattr(read, name) == default, name
 
 
@@ -43,7 +43,7 @@ def test_snippets_are_entries_that_can_be_read(found):
     for entry in found.get("models", {}).values():
         options = {key: value for key, value in entry.items() if key != "kind"}
         if entry["kind"] in KINDS:
-            KINDS[entry["kind"]].read(entry["kind"], options)
+            KINDS[entry["kind"]].model_validate(options)
     for name in found.get("metrics", {}):
         spec = metrics.specification(name, found["metrics"])
         assert not spec.alignment or spec.alignment.entailment["kind"] in ("embedded", "transformers")
