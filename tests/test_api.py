@@ -296,6 +296,14 @@ def test_contexts_of_a_parquet_file_are_joined_as_in_the_terminal(tmp_path):
     assert claimwise.score(read, model=FakeModel())["score"].tolist() == [1.0]
 
 
+def test_a_second_metric_goes_beside_the_first_score_of_a_frame():
+    rows = pd.DataFrame({"document": [RAIN, CAT], "summary": [RAIN, RAIN]}, index=[5, 9])
+    rows = claimwise.score(rows, model="lexical")
+    rows["overlap"] = claimwise.score(rows[["document", "summary"]], metric="word-overlap")["score"]
+    assert rows.loc[5, ["score", "overlap"]].tolist() == [1, 1]
+    assert rows.loc[9, "overlap"] < 1
+
+
 def test_a_warning_points_at_the_line_of_the_user():
     rows = pd.DataFrame({"document": [RAIN], "summary": ["雨が降った"]})
     for call in (

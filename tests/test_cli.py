@@ -527,7 +527,7 @@ def test_the_standard_input_is_scored_to_the_standard_output(kind):
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        ("document,text\na,b\n", "standard input, line 2: column 'summary' is missing"),
+        ("document,text\na,b\n", "standard input, line 1: column 'summary' is missing"),
         ("document,summary\na,b".encode("utf-16"), "standard input, line 1: not UTF-8"),
         ('a,b\n"c', "standard input, line 2: not a row of csv"),
     ],

@@ -113,7 +113,7 @@ def test_optional_columns_may_be_absent_when_writing(tmp_path):
 
 def test_reading_a_folder_without_tables_says_how_to_write_them(tmp_path):
     with pytest.raises(
-        FileNotFoundError, match=r"examples\.parquet is not there; `claimwise corpora` writes .*`dvc repro`"
+        FileNotFoundError, match=r"examples\.parquet is not there; run `make repro` \(or `dvc repro`\) once first"
     ):
         corpora.read(tmp_path)
 

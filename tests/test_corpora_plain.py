@@ -87,9 +87,10 @@ def test_layout_is_in_no_claim_of_files_corpora_and_texts(tmp_path, monkeypatch)
     claims = claimwise.explain("It rained.", marked, metric="sentences", model="lexical").claims
     assert claims["claim"].tolist() == ["It rained."]
     file = tmp_path / "mine.csv"
-    pd.DataFrame({"document": ["It rained."] * 2, "summary": [marked, "It rained."]}).to_csv(file, index=False)
+    summaries = [marked, "It rained.", " "]
+    pd.DataFrame({"document": ["It rained."] * 3, "summary": summaries}).to_csv(file, index=False)
     with pytest.warns(UserWarning, match="mine.csv: 1 summary read without HTML, Markdown, list numbers and lead-ins"):
-        assert load(file).examples["summary"].str.strip().tolist() == ["It rained."] * 2
+        assert load(file).examples["summary"].str.strip().tolist() == ["It rained.", "It rained.", ""]
 
 
 def test_a_claim_of_ones_own_without_words_is_not_asked():

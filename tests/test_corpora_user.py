@@ -307,6 +307,16 @@ def test_what_other_tools_call_the_texts_is_suggested(tmp_path, document, summar
         user.load(file)
 
 
+def test_all_near_names_are_suggested(tmp_path):
+    file = made(tmp_path, "document,summary_a,summary_b,n\nIt rained.,Rain.,Snow.,1\n")
+    with pytest.raises(TableError) as caught:
+        read_files([file])
+    assert str(caught.value) == (
+        f"{file}, line 1: column 'summary' is missing, got document, summary_a, summary_b, n; did you mean 'summary_a' or "
+        "'summary_b'? Say so: --column summary=summary_a"
+    )
+
+
 @pytest.mark.parametrize("claims", [["It rained.", "Ann's cat\nslept."], ["It rained."], []])
 @pytest.mark.parametrize("written", [str, json.dumps])
 def test_a_list_of_claims_that_a_csv_holds_as_a_text_is_no_claim(tmp_path, claims, written):

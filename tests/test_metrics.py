@@ -496,5 +496,7 @@ def test_a_person_s_folder_beside_is_left_alone(tmp_path):
 
 
 def test_a_missing_table_says_which_stage_makes_it(tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"claims\.parquet is not there; `dvc repro` makes it"):
+    with pytest.raises(
+        FileNotFoundError, match=r"claims\.parquet is not there; `make repro` \(or `dvc repro`\) makes it"
+    ):
         Evaluation.read(tmp_path / "m")

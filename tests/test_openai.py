@@ -262,9 +262,39 @@ def test_a_slow_reply_times_out_and_is_asked_again(serve):
 
 def test_a_server_that_asks_for_more_than_minutes_stops_the_run_at_once(serve, waits):
     server = serve(faults=[status(429, Retry_After="3600")])
-    with pytest.raises(ModelError, match=r"fault 429 .*asks to wait 3600 s\. Finished replies are kept"):
+    with pytest.raises(ModelError, match=r"fault 429 \(status 429\); it asks to wait 3600 s$"):
         ask(connect(server))
     assert waits == []
+
+
+@pytest.mark.parametrize("code", [429, 500])
+def test_a_server_that_never_answers_gets_all_retries_and_nothing_is_said_to_be_kept(serve, waits, caplog, code):
+    fault = status(code, **({"Retry_After": "1"} if code == 429 else {}))
+    server = serve(faults=itertools.repeat(fault))
+    asks = "; it asks to wait 1 s" if code == 429 else ""
+    with pytest.raises(ModelError, match=rf": fault {code} \(status {code}\), after 12 retries{asks}$"):
+        ask(connect(server))
+    assert len(waits) == 12
+    [warning] = [record.getMessage() for record in caplog.records]
+    assert warning.endswith(f": fault {code} (status {code}); trying again, up to 12 times a call")
+
+
+@pytest.mark.parametrize(
+    ("body", "shown"),
+    [
+        ({"error": {"message": "busy", "type": "x"}}, "busy"),
+        ({"error": "busy"}, "busy"),
+        ({"message": "busy"}, "busy"),
+        ({"error": {"code": 1}}, '{"error": {"code": 1}}'),
+        (["busy"], '["busy"]'),
+        (b"<html>busy", "<html>busy"),
+    ],
+)
+def test_an_error_is_shown_by_its_message_or_else_as_it_came(serve, waits, body, shown):
+    server = serve(faults=itertools.repeat(lambda handler: handler.reply(503, body)))
+    with pytest.raises(ModelError) as caught:
+        ask(connect(server, retries=1))
+    assert str(caught.value) == f"m at {server.url}: {shown} (status 503), after 1 retry"
 
 
 def test_a_server_that_stays_down_stops_the_run_and_a_second_run_goes_on(serve):
@@ -272,7 +302,7 @@ def test_a_server_that_stays_down_stops_the_run_and_a_second_run_goes_on(serve):
     cache = ResponseCache(":memory:")
     broken = serve(faults=down)
     claims = [[f"Claim {k}." for k in range(6)]]
-    with pytest.raises(ModelError, match=r"status 500\), after 1 retries\. Finished replies are kept"):
+    with pytest.raises(ModelError, match=r"status 500\), after 1 retry\. Finished replies are kept"):
         connect(broken, cache, retries=1, concurrency=1, identity="here").verify(["D."], claims, ZERO)
     healthy = serve()
     found = connect(healthy, cache, identity="here").verify(["D."], claims, ZERO)[0]

@@ -469,20 +469,28 @@ def test_labels_of_some_rows_are_compared_with_their_scores(capsys):
 
 
 def test_systems_are_compared_where_there_are_several(capsys):
-    systems = {"a": "good", "e": "good", "d": "bad", "h": "bad", "j": "silent"}
-    write([row | {"system": systems[row["id"]]} for row in SPLIT if row["id"] in systems])
+    systems = {"a": "good", "d": "bad", "j": "silent"}
+    rows = [
+        {"document": f"one two three four {n}", "summary": row["summary"], "system": systems[row["id"]]}
+        for row in SPLIT
+        if row["id"] in systems
+        for n in range(10)
+    ]
+    write(rows)
     score()
     lines = capsys.readouterr().out.splitlines()
     at = lines.index("  mean by system (95 % bootstrap over documents):")
     assert lines[at + 1 : at + 4] == [
-        "  good: 1.000 (1.000 to 1.000), 2 scored",
-        "  bad: 0.250 (0.250 to 0.250), 2 scored",
+        "  good: 1.000 (1.000 to 1.000), 10 scored",
+        "  bad: 0.250 (0.250 to 0.250), 10 scored",
         "  `claimwise compare` says which of these systems differ",
     ]
     assert not any("silent" in line for line in lines)
-    write([row | {"system": system} for row, system in zip(ROWS, ("one", "two", "two"), strict=False)])
+    write([*rows[1:10], rows[10]])
     score()
-    assert "  one: 1.000 (one document: no interval), 1 scored" in capsys.readouterr().out.splitlines()
+    lines = capsys.readouterr().out.splitlines()
+    assert "  good: 1.000 (9 documents: too few for an interval), 9 scored" in lines
+    assert "  bad: 0.250 (1 document: too few for an interval), 1 scored" in lines
     write(SPLIT)
     score()
     assert "by system" not in capsys.readouterr().out
@@ -546,10 +554,35 @@ def test_right_of_all_rows_is_not_certainty(capsys):
     assert "bootstrap" not in printed
 
 
-def test_one_document_has_no_interval(capsys):
-    write([row | {"document": "one two three four"} for row in SPLIT[4:8]])
+@pytest.mark.parametrize("documents", [1, 9, 10])
+def test_few_documents_have_no_interval(capsys, documents):
+    write(
+        [
+            row | {"id": str(n), "document": f"one two three four {n % documents}"}
+            for n, row in enumerate(SPLIT[4:8] * 5)
+        ]
+    )
     score(threshold=0.6)
-    assert "labelled rows: 50.0 % (one document: no interval; 50 is chance)" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    few = f"{documents} document{'s' * (documents > 1)}: too few for an interval"
+    assert (f"labelled rows: 50.0 % ({few}; 50 is chance)" in printed) == (documents < 10)
+    assert ("95 % bootstrap over documents" in printed) == (documents == 10)
+
+
+def test_a_result_is_no_file_of_examples():
+    write(ROWS)
+    score(page=Path("mine.html"), out=Path("mine.csv"))
+    with pytest.raises(TableError, match=r"^mine\.csv is a result of `claimwise score`, as the record beside it says"):
+        score("mine.csv")
+
+
+def test_nothing_is_said_of_bounds_that_decided_nothing(capsys):
+    write([{"document": "雨が降った。", "summary": "雨が降った。"}])
+    score(metric="acueval", model="embedded")
+    printed = capsys.readouterr().out
+    assert "1 without a verdict: not English" in printed
+    assert "bounds" not in printed
+    assert "verdicts:" not in printed
 
 
 def test_documents_on_both_sides_of_the_threshold_are_told_of(capsys):

@@ -40,9 +40,10 @@ def score(
     Several summaries show a progress bar on standard error. ``explain`` also returns the claims behind a score.
 
     Args:
-        document: one text for all summaries, or a list with one for each. An item of the list may itself be a list of
-            texts (contexts, pages), which are read as one. Or a pandas data frame with the columns ``document`` and
-            ``summary``; or a Dask data frame, which is scored lazily, partition by partition (docs/scale.md).
+        document: for one summary a text, or a list of texts that are read as one document (contexts, pages). For several
+            summaries a text for all of them, or a list with a document for each, which may itself be a list of texts. Or a
+            pandas data frame with the columns ``document`` and ``summary``; or a Dask data frame, which is scored lazily,
+            partition by partition (docs/scale.md).
         summary: a text, or several (a list, a column of a data frame). None and NaN among several count as empty texts;
             so do missing documents.
         metric: one of ``metrics.DEFAULT_METRICS``.
@@ -61,6 +62,8 @@ def score(
         ClaimwiseError: the metric or model is unknown, a document or summary is not a text, or their numbers differ.
 
     >>> score("The cat sat on the mat.", "The cat sat.", model="lexical")
+    1.0
+    >>> score(["The cat sat.", "It rained."], "It rained.", model="lexical")
     1.0
     >>> score("The cat sat on the mat.", ["The cat sat.", "The dog ran."], metric="word-overlap")
     [1.0, 0.3333333333333333]
@@ -91,7 +94,9 @@ def _scored_frame(frame: Any, metric: str, model: AnyModel) -> Any:
             f"{', '.join(map(str, frame.columns))}"
         )
     if twice := [name for name in _ADDED if name in frame.columns]:
-        raise ClaimwiseError(f"column {twice[0]!r} would stand twice; rename it in the data frame")
+        raise ClaimwiseError(
+            f"column {twice[0]!r} would stand twice; rename it in the data frame, or give only the columns document and summary"
+        )
     if not lazy:
         return _scored_part(frame, metric, model)
     if not isinstance(model, str | Mapping):

@@ -70,6 +70,15 @@ def nearest(name: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
     return names[close[0]] if close else None
 
 
+def all_near(name: str, known: Iterable[str]) -> list[str]:
+    """All known names that are similar to this one, in their order; see ``nearest``.
+
+    >>> all_near("summary", ["summary_a", "document", "Summary_b "])
+    ['summary_a', 'Summary_b ']
+    """
+    return [one for one in known if nearest(name, [one])]
+
+
 def finding(place: str, error: Mapping[str, Any], known: Iterable[str] = ()) -> str:
     """One of pydantic's errors as a line: the place, what was expected, and what was found.
 

@@ -206,7 +206,7 @@ def read(folder: str | Path) -> Corpus:
     """Read what ``write`` wrote.
 
     Raises:
-        FileNotFoundError: a table's file does not exist; the message says which command writes it.
+        FileNotFoundError: a table's file does not exist; the message says which command makes it.
         TableError: a table breaks its schema.
     """
     folder = Path(folder)
@@ -215,8 +215,8 @@ def read(folder: str | Path) -> Corpus:
         file = folder / f"{name}.parquet"
         if not file.is_file() and name not in RARE:
             raise FileNotFoundError(
-                f"{file} is not there; `claimwise corpora` writes the tables of the corpora that params.yaml lists "
-                f"under `corpora` (so does `dvc repro`): run it first, with {folder.name!r} among them"
+                f"{file} is not there; run `make repro` (or `dvc repro`) once first: it prepares the corpora that "
+                "params.yaml names, and scores them"
             )
         tables[name] = _validated(pd.read_parquet(file) if file.is_file() else pd.DataFrame(), name, str(file))
     return Corpus(**tables, **json.loads((folder / "about.json").read_text(encoding="utf-8")))

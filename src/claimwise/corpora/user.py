@@ -21,8 +21,8 @@ import pandas as pd
 from claimwise import paths, schema
 from claimwise.corpora.base import Corpus, CorpusError, Rows
 from claimwise.corpora.plain import has_words, plain
-from claimwise.corpora.user_rows import EXPECTED, STDIN, STDIN_NAME, Row, files_in, read_rows, stem
-from claimwise.errors import counted, near, nearest, shorten, warn
+from claimwise.corpora.user_rows import EXPECTED, RECORD, STDIN, STDIN_NAME, Row, files_in, read_rows, results_in, stem
+from claimwise.errors import all_near, counted, near, nearest, shorten, warn
 from claimwise.schema import TableError
 
 #: Fields that a row of a user's file may have.
@@ -121,6 +121,13 @@ def _user_file(
     required = ("id", *texts) if "id" in known else texts
     for place, row in rows:
         if lacking := [name for name in required if name not in row]:
+            if path in results_in(path.parent):
+                raise TableError(
+                    f"{path} is a result of `claimwise score`, as the record beside it says (*{RECORD}); score the examples"
+                )
+            is_json = path.name.lower().removesuffix(".gz").endswith((".jsonl", ".json"))
+            if lacking[0] not in known and place.startswith("line") and not is_json:
+                place = "line 1"  # the header of a csv
             raise TableError(f"{path}, {place}: {_missing(lacking[0], columns, row, path, caller)}")
     read = ("id", *_TEXTS, *texts)
     carried = [{name: _carried(value) for name, value in row.items() if name not in read} for _, row in rows]
@@ -135,7 +142,7 @@ def _user_file(
         examples["claims"] = claims
     else:
         given, examples = examples["summary"], examples.assign(summary=examples["summary"].map(plain))
-        if count := (given != examples["summary"]).sum():
+        if count := ((given != examples["summary"]) & (given.str.strip() != "")).sum():
             hints.append(
                 f"{path}: {counted(count, 'summary')} read without HTML, Markdown, list numbers and lead-ins, or a "
                 "chatbot's thoughts and last words"
@@ -367,13 +374,13 @@ def _missing(field: str, columns: Mapping[str, str], row: Mapping[str, Any], pat
     others = [name for name in row if name not in FIELDS]
     if field == "summary" and "claim" in others:
         return f"{said}; are these claims of your own? Say so: {_how({'claims': 'claim'}, path, caller)}"
-    aliases = {
-        name: next((other for other in others if other.strip().lower() in _ALIASES[name]), None) for name in _TEXTS
-    }
-    guesses = {name: nearest(name, others) or aliases[name] for name in _TEXTS if name == field or name not in row}
-    found = {name: guess for name, guess in guesses.items() if guess}
-    meant = f"did you mean {' and '.join(map(repr, found.values()))}? Say so" if field in found else ""
-    return f"{said}; {meant or 'add it, or say which one holds it'}: {_how({field: 'NAME'} | found, path, caller)}"
+    aliases = {name: [other for other in others if other.strip().lower() in _ALIASES[name]] for name in _TEXTS}
+    guesses = {name: all_near(name, others) or aliases[name] for name in _TEXTS if name == field or name not in row}
+    found = {name: names for name, names in guesses.items() if names}
+    meant = " and ".join(" or ".join(map(repr, names)) for names in found.values())
+    asked = f"did you mean {meant}? Say so" if field in found else "add it, or say which one holds it"
+    first = {name: names[0] for name, names in found.items()}
+    return f"{said}; {asked}: {_how({field: 'NAME'} | first, path, caller)}"
 
 
 def _hints(

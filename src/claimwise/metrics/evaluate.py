@@ -97,7 +97,9 @@ class Evaluation:
         for name in ("claims", "verdicts", "scores"):
             path = folder / f"{name}.parquet"
             if not path.is_file():
-                raise FileNotFoundError(f"{path} is not there; `dvc repro` makes it (stages corpora and score)")
+                raise FileNotFoundError(
+                    f"{path} is not there; `make repro` (or `dvc repro`) makes it: run it once first"
+                )
             # Spans are integers also where some are missing.
             table = pd.read_parquet(path, to_pandas_kwargs={"integer_object_nulls": True})
             tables.append(schema.validate(table, name, str(path)))

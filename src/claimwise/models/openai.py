@@ -19,7 +19,7 @@ from typing import Any
 import httpx2
 import openai
 
-from claimwise.errors import printable
+from claimwise.errors import counted, printable
 from claimwise.models.cache import call_key
 from claimwise.models.cost import Usage
 from claimwise.models.openai_replies import (
@@ -222,24 +222,25 @@ class OpenAILanguageModel:
         try:
             response = await server.client.post(path, cast_to=httpx2.Response, body=request)
         except openai.APIStatusError as error:
-            said = server.message(error)
+            said = server.message(error.response)
             parameter = error.param if isinstance(error.param, str) else ""
             if may_pass(error.response):
+                retries = int(error.request.headers["x-stainless-retry-count"])
+                after = f", after {counted(retries, 'retry')}" if retries else ""
                 wait = error.response.headers.get("retry-after")
-                after = f"; it asks to wait {printable(wait)} s" if wait else f", after {self._options.retries} retries"
+                asks = f"; it asks to wait {printable(wait)} s" if wait else ""
                 failed = error.status_code == 500 and not wait
-                raise ServerError(f"{server.where}: {said}{after}. {_KEPT}", failed) from None
+                raise ServerError(self._ended(f"{server.where}: {said}{after}{asks}"), failed) from None
             if self._refuses(fields, said, parameter):
                 return await self._create(server, prompt, how)
             codes = [code for code in (error.code, error.type) if isinstance(code, str)]
             if reason := refusal(said, request, error.status_code, codes, parameter):
                 return Reply(reason=reason)
             why = self._explained(server, error.status_code, said)
-            raise ModelError(f"{why.removesuffix('.')}. {_KEPT}" if self.tally.calls else why) from None
+            raise ModelError(self._ended(why)) from None
         except openai.APIConnectionError as error:
-            raise ServerError(
-                f"{server.where}: {error.__cause__}, after {self._options.retries} retries. {_KEPT}"
-            ) from None
+            after = f"after {counted(self._options.retries, 'retry')}"
+            raise ServerError(self._ended(f"{server.where}: {error.__cause__}, {after}")) from None
         completion = response.extensions["completion"]
         self._count(prompt, completion)
         return completion["choices"][0]
@@ -254,6 +255,10 @@ class OpenAILanguageModel:
             return False
         self._count(_PROBE, response.extensions["completion"])
         return True
+
+    def _ended(self, why: str) -> str:
+        """Return why a run ended, and that its replies are kept if there are any."""
+        return f"{why.removesuffix('.')}. {_KEPT}" if self.tally.calls else why
 
     def _explained(self, server: Server, status: int, said: str) -> str:
         variable = self._options.key_variable
@@ -297,10 +302,10 @@ class OpenAILanguageModel:
     def _spend(self) -> None:
         calls, tokens = self._options.max_calls, self._options.max_total_tokens
         if calls is not None and self._started >= calls:
-            raise ModelError(f"the budget of {calls} calls (max_calls) is spent. {_KEPT}")
+            raise ModelError(self._ended(f"the budget of {calls} calls (max_calls) is spent"))
         spent = self.tally.prompt_tokens + self.tally.reply_tokens
         if tokens is not None and spent >= tokens:
-            raise ModelError(f"the budget of {tokens} tokens (max_total_tokens) is spent. {_KEPT}")
+            raise ModelError(self._ended(f"the budget of {tokens} tokens (max_total_tokens) is spent"))
         self._started += 1
 
     def _count(self, prompt: str, completion: Mapping[str, Any]) -> None:
@@ -325,8 +330,10 @@ class OpenAILanguageModel:
         if len(self._options.base_url) == 1:
             return error
         return ModelError(
-            f"{self.name}: no server is left: {self._pool.problems()}. Start them, or correct `base_url` of this model in "
-            f"params.yaml. {_KEPT}"
+            self._ended(
+                f"{self.name}: no server is left: {self._pool.problems()}. Start them, or correct `base_url` of this model "
+                "in params.yaml"
+            )
         )
 
 

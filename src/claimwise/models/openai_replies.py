@@ -144,7 +144,7 @@ class Server(openai.DefaultAsyncHttpxClient):
             unknown = not late and not self._served  # there may be no server at all: give up soon
             self._failed(attempt, self._few_retries if unknown else self._retries)
             if unknown and attempt >= self._few_retries:
-                raise self._unusable(f"{self.problem}, after {attempt} retries") from None
+                raise self._unusable(f"{self.problem}, after {counted(attempt, 'retry')}") from None
             raise httpx2.RequestError(self.problem, request=request) from None
 
     async def answers(self) -> bool:
@@ -191,7 +191,7 @@ class Server(openai.DefaultAsyncHttpxClient):
             answer.extensions["completion"] = self._completion(body)
             self._served = True
             return answer
-        self.problem = f"{self.shortened(answer.text)} (status {answer.status_code})"
+        self.problem = self.message(answer)
         if any(sign in answer.text for sign in _FINAL):
             answer.headers["x-should-retry"] = "false"
         return answer
@@ -234,10 +234,14 @@ class Server(openai.DefaultAsyncHttpxClient):
             "usually ends in /v1. Nothing was answered."
         )
 
-    def message(self, error: openai.APIStatusError) -> str:
-        """Return the server's message of an error, and the status."""
-        said = error.body.get("message") if isinstance(error.body, dict) else error.body
-        return f"{self.shortened(str(said or error.response.text))} (status {error.status_code})"
+    def message(self, response: httpx2.Response) -> str:
+        """Return the message of an error, or all of the answer if it has none, and the status."""
+        said = None
+        with suppress(ValueError, AttributeError, RecursionError):  # no JSON object: a web page, or half a body
+            body = json.loads(response.text)
+            error = body.get("error", body)
+            said = error.get("message") if isinstance(error, dict) else error
+        return f"{self.shortened(str(said or response.text))} (status {response.status_code})"
 
     def shortened(self, text: str) -> str:
         """Return the beginning of a text on one line, without secrets and terminal commands."""

@@ -18,7 +18,7 @@ import pandas as pd
 from claimwise.analysis.bootstrap import bootstrap_interval
 from claimwise.analysis.measures import auc, balanced_accuracy, mean, tuned_threshold
 from claimwise.corpora.user import VALIDATION, our_split
-from claimwise.errors import printable
+from claimwise.errors import counted, printable
 from claimwise.metrics import DEFAULT_METRICS, MetricSpec
 from claimwise.metrics.verify import SUPPORTED, probability
 from claimwise.user_file.warnings import english
@@ -37,6 +37,7 @@ DECISION = "faithful"
 _CHANCE = 0.5 + 1e-9  # balanced accuracy of a coin, and its rounding
 _DIGITS = 3  # fewest digits of a tuned threshold; scores move by some thousandths anyway
 _SYSTEMS = 20  # the means of so many systems are shown, the best
+_FEWEST_DOCUMENTS = 10  # a bootstrap over fewer says little
 
 
 #: Said of models and metrics without bounds.
@@ -167,7 +168,8 @@ def held_back(words: Sequence[str], scores: Sequence[float], band: Band) -> int:
 def band_report(words: Sequence[str], scores: Sequence[float], band: Band) -> str:
     """How many verdicts there are of each kind, where their bounds come from, and how often they were right.
 
-    ``words`` are the verdicts of rows with a score; an empty one is of a row that is not in English.
+    ``words`` are the verdicts of rows with a score; an empty one is of a row that is not in English. If all are empty, the
+    bounds were not used, and nothing is said of them.
 
     >>> print(band_report(["faithful", "not sure", ""], [0.95, 0.92, 0.5], Band(0.2, 0.9, 1722, "news", 0.5, 0.7)))
       verdicts: 1 faithful (0.9 or more), 0 not faithful (below 0.2), 1 not sure
@@ -176,28 +178,31 @@ def band_report(words: Sequence[str], scores: Sequence[float], band: Band) -> st
       1 without a verdict: not English, it seems, and the embedded model reads nothing else
       The bounds were fitted on 1722 public validation rows. On a corpus left out they decided 50 % of the rows,
       and 70 % of these rightly (a coin: 50). For your kind of text, give labels or --threshold
+    >>> print(band_report([""], [0.5], Band(0.2, 0.9, 1722, "news", 0.5, 0.7)))
+      1 without a verdict: not English, it seems, and the embedded model reads nothing else
     """
-    count = Counter(words)
-    below = f"{count['not faithful']} not faithful (below {band.low:g}), " if band.low else ""  # nothing is below 0
-    held = held_back(words, scores, band)
-    doubted = (
-        f"  {held} not sure in spite of a score of {band.high:g} or more: none of the claims is supported, or one has a "
-        'support below 0.5,\n  or only one of a claim and its nearest sentence says "not"\n'
-        if held
-        else ""
-    )
-    foreign = (
-        f"  {count['']} without a verdict: not English, it seems, and the embedded model reads nothing else\n"
-        if count[""]
-        else ""
-    )
-    return (
-        f"  verdicts: {count['faithful']} faithful ({band.high:g} or more), {below}{count[NOT_SURE]} not sure\n"
-        f"{doubted}{foreign}"
-        f"  The bounds were fitted on {band.n} public validation rows. On a corpus left out they decided "
-        f"{100 * band.decided:.0f} % of the rows,\n  and {100 * band.right:.0f} % of these rightly (a coin: 50). For your "
-        "kind of text, give labels or --threshold"
-    )
+    count, lines = Counter(words), []
+    if any_verdict := count[""] < len(words):
+        below = f"{count['not faithful']} not faithful (below {band.low:g}), " if band.low else ""  # nothing is below 0
+        lines.append(
+            f"  verdicts: {count['faithful']} faithful ({band.high:g} or more), {below}{count[NOT_SURE]} not sure"
+        )
+    if held := held_back(words, scores, band):
+        lines.append(
+            f"  {held} not sure in spite of a score of {band.high:g} or more: none of the claims is supported, or one has a "
+            'support below 0.5,\n  or only one of a claim and its nearest sentence says "not"'
+        )
+    if count[""]:
+        lines.append(
+            f"  {count['']} without a verdict: not English, it seems, and the embedded model reads nothing else"
+        )
+    if any_verdict:
+        lines.append(
+            f"  The bounds were fitted on {band.n} public validation rows. On a corpus left out they decided "
+            f"{100 * band.decided:.0f} % of the rows,\n  and {100 * band.right:.0f} % of these rightly (a coin: 50). For your "
+            "kind of text, give labels or --threshold"
+        )
+    return "\n".join(lines)
 
 
 def claim_report(band: Band) -> list[str]:
@@ -336,10 +341,8 @@ def _accuracy(rows: pd.DataFrame, threshold: float) -> str:
     columns = rows["label"], rows["score"] > threshold
     accuracy = bootstrap_interval(balanced_accuracy, *columns, groups=rows["document_id"])
     value, low, high = (100 * part for part in accuracy)
-    if math.isnan(low):
-        return f"{value:.1f} % (one document: no interval; 50 is chance)"
-    if low < high:
-        return f"{value:.1f} % ({low:.1f} to {high:.1f}, 95 % bootstrap over documents; 50 is chance)"
+    if low != high:  # both NaN if there is one document
+        return f"{value:.1f} % ({_interval(rows, f'{low:.1f} to {high:.1f}, 95 % bootstrap over documents')}; 50 is chance)"
     from scipy import stats  # takes half a second, and few files need it
 
     # All of a class are decided alike: so they are in every draw, however few there are.
@@ -352,6 +355,13 @@ def _accuracy(rows: pd.DataFrame, threshold: float) -> str:
             f"{100 * exact.high:.1f} % (exact 95 % interval, if the rows are independent)"
         )
     return "\n".join(lines)
+
+
+def _interval(rows: pd.DataFrame, interval: str) -> str:
+    """Return a bootstrap interval as given, or that the rows have too few documents for one."""
+    documents = rows["document_id"].nunique()
+    few = f"{counted(documents, 'document')}: too few for an interval"
+    return few if documents < _FEWEST_DOCUMENTS else interval
 
 
 def ranking(rows: pd.DataFrame) -> list[str]:
@@ -373,8 +383,8 @@ def by_system(rows: pd.DataFrame) -> list[str]:
     found = []
     for system, part in rows.dropna(subset="score").groupby("system"):
         own = bootstrap_interval(mean, part["score"], groups=part["document_id"])
-        interval = "(one document: no interval)" if math.isnan(own.low) else f"({own.low:.3f} to {own.high:.3f})"
-        found.append((own.value, f"  {printable(system)}: {own.value:.3f} {interval}, {len(part)} scored"))
+        interval = _interval(part, f"{own.low:.3f} to {own.high:.3f}")
+        found.append((own.value, f"  {printable(system)}: {own.value:.3f} ({interval}), {len(part)} scored"))
     if len(found) < 2:
         return []
     lines = [line for _, line in sorted(found, key=lambda item: -item[0])]
