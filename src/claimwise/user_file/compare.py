@@ -316,8 +316,6 @@ def _lines(table: pd.DataFrame) -> Iterator[str]:
     digits = 1 if table["measure"].iloc[0].startswith(_ACCURACY) else 3
     cells = {name: table[name].fillna("").map(printable) for name in ("result", "system", "against") if name in table}
     cells |= {name: table[name].fillna(0).astype(int).map(str) for name in ("summaries", "documents") if name in table}
-    if "threshold" in table:
-        cells["threshold"] = table["threshold"].map("{:.3f}".format)
     rows = table.reindex(columns=["value", "low", "high"]).itertuples(index=False)
     cells["value"] = pd.Series([_interval(*row, digits) for row in rows], table.index)
     if "p_holm" in table:
