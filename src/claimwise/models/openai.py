@@ -225,7 +225,7 @@ class OpenAILanguageModel:
             said = server.message(error.response)
             parameter = error.param if isinstance(error.param, str) else ""
             if may_pass(error.response):
-                retries = int(error.request.headers["x-stainless-retry-count"])
+                retries = int(error.request.headers.get("x-stainless-retry-count", 0))
                 after = f", after {counted(retries, 'retry')}" if retries else ""
                 wait = error.response.headers.get("retry-after")
                 asks = f"; it asks to wait {printable(wait)} s" if wait else ""
