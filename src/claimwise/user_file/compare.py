@@ -18,24 +18,21 @@ import numpy as np
 import pandas as pd
 import pooch
 import typer
-from scipy import stats
 
 from claimwise import models
 from claimwise.analysis.agreement import spearman
 from claimwise.analysis.bootstrap import bootstrap_interval, holm, paired_bootstrap
 from claimwise.analysis.labels import agreement_table, comparable, difference, labelled_scores, validation_and_test
 from claimwise.analysis.measures import auc, mean
-from claimwise.analysis.systems import answered, of_all_systems
+from claimwise.analysis.systems import answered, of_all_systems, paired_t_test
 from claimwise.corpora.base import Rows
 from claimwise.corpora.user import TEST, VALIDATION, our_split, read_files
 from claimwise.corpora.user_rows import RECORD, read_rows, results_of
 from claimwise.errors import ClaimwiseError, counted, near, printable, shorten
 from claimwise.schema import TableError
 from claimwise.user_file import output
+from claimwise.user_file.decisions import FEWEST_DOCUMENTS
 from claimwise.user_file.score import examples_in
-
-#: With fewer labelled documents, results are not compared by labels.
-LEAST_DOCUMENTS = 10
 
 _COLUMNS = "measure result system against summaries documents threshold value low high p p_holm".split()
 _AUC, _ACCURACY, _MEAN, _ORDER = "auc", "balanced_accuracy", "mean", "spearman"
@@ -147,8 +144,8 @@ def by_labels(examples: pd.DataFrame, scores: Mapping[str, pd.DataFrame]) -> tup
         f"labels: {counted(len(test), 'summary')} of {counted(count['documents'], 'document')} with a label and a score"
     )
     said += f" by {'each result' if len(names) > 1 else 'the result'}{' (without the validation rows)' if validation.any() else ''}"
-    if count["documents"] < LEAST_DOCUMENTS:
-        return [], [f"{said}: nothing follows from so few; label at least {LEAST_DOCUMENTS} documents"]
+    if count["documents"] < FEWEST_DOCUMENTS:
+        return [], [f"{said}: nothing follows from so few; label at least {FEWEST_DOCUMENTS} documents"]
     if labels.nunique() < 2:
         return [], [
             f"{said}: all have the label {labels.iloc[0]:.0f}, and a comparison needs both; label other summaries"
@@ -212,29 +209,18 @@ def by_system(examples: pd.DataFrame, scores: Mapping[str, pd.DataFrame]) -> tup
     for name in scores:
         means = []
         for system, part in compared.dropna(subset=[name]).groupby("system"):
-            interval = bootstrap_interval(mean, part[name], groups=part["document_id"])
             count = {"summaries": len(part), "documents": part["document_id"].nunique()}
-            means.append({"measure": _MEAN, "result": name, "system": system} | count | interval._asdict())
+            row = {"measure": _MEAN, "result": name, "system": system, "value": part[name].mean()} | count
+            if count["documents"] >= FEWEST_DOCUMENTS:
+                row |= bootstrap_interval(mean, part[name], groups=part["document_id"])._asdict()
+            means.append(row)
         rows += sorted(means, key=lambda row: -row["value"])
         wide = answers.pivot_table(index="document_id", columns="system", values=name)
         for first, second in combinations(wide.columns, 2):
             pair = {"measure": _MEAN + _DIFFERENCE, "result": name, "system": first, "against": second}
-            rows.append(pair | _paired_test((wide[first] - wide[second]).dropna()))
+            test = paired_t_test(wide[first], wide[second])
+            rows.append(pair | test | {"value": test["difference"]})
     return rows, notes
-
-
-def _paired_test(gaps: pd.Series) -> dict[str, float]:
-    """The paired t-test of the notebook leaderboard, with its interval. ``gaps`` has one difference per document."""
-    gaps, n = gaps.round(12), len(gaps)  # equal gaps, whatever their rounding
-    row = {"documents": n, "value": gaps.mean()}
-    if n < 2:
-        return row
-    if np.ptp(gaps) == 0:
-        # t is undefined. The exact test swaps the systems within each document (see paired_bootstrap).
-        return row | {"low": row["value"], "high": row["value"], "p": 2.0 ** (1 - n) if row["value"] else 1.0}
-    test = stats.ttest_1samp(gaps, 0)
-    low, high = test.confidence_interval()
-    return row | {"low": low, "high": high, "p": test.pvalue}
 
 
 def by_order(examples: pd.DataFrame, scores: Mapping[str, pd.DataFrame]) -> list[dict[str, Any]]:

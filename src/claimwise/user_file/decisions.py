@@ -37,7 +37,7 @@ DECISION = "faithful"
 _CHANCE = 0.5 + 1e-9  # balanced accuracy of a coin, and its rounding
 _DIGITS = 3  # fewest digits of a tuned threshold; scores move by some thousandths anyway
 _SYSTEMS = 20  # the means of so many systems are shown, the best
-_FEWEST_DOCUMENTS = 10  # a bootstrap over fewer says little
+FEWEST_DOCUMENTS = 10  # a bootstrap over fewer says little
 
 
 #: Said of models and metrics without bounds.
@@ -361,7 +361,7 @@ def _interval(rows: pd.DataFrame, interval: str) -> str:
     """Return a bootstrap interval as given, or that the rows have too few documents for one."""
     documents = rows["document_id"].nunique()
     few = f"{counted(documents, 'document')}: too few for an interval"
-    return few if documents < _FEWEST_DOCUMENTS else interval
+    return few if documents < FEWEST_DOCUMENTS else interval
 
 
 def ranking(rows: pd.DataFrame) -> list[str]:
