@@ -366,3 +366,9 @@ def test_the_package_imports_nothing_for_it_before_it_is_asked_for():
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
     with pytest.raises(AttributeError, match="module 'claimwise' has no attribute 'scor'"):
         claimwise.scor  # noqa: B018
+
+
+@pytest.mark.parametrize("model", ["claimwise-nli", {"kind": "transformers", "model": "m", "only_verifies": True}])
+def test_a_model_that_would_have_no_part_in_the_scores_is_refused_before_it_is_loaded(model):
+    with pytest.raises(metrics.MetricError, match=r"this model only verifies.* Take the metric 'nli'"):
+        claimwise.score(RAIN, "It rained in Rome.", metric="fenice", model=model)

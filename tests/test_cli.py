@@ -193,8 +193,8 @@ LEXICAL = ["score", "mine.jsonl", "--model", "lexical"]
         (
             ["score", "mine.jsonl", "--metric", "fenice", "--model", "claimwise-nli"],
             [
-                "metric 'fenice' aligns claims with an NLI model of its own, and claimwise-nli only verifies",
-                "--metric nli",
+                "metric 'fenice' aligns claims with an NLI model of its own, and this model only verifies",
+                "Take the metric 'nli'",
             ],
         ),
         (["score", "mine.jsonl", "--metric", "acueval,fenice"], ["metric 'acueval,fenice': one run scores one metric"]),

@@ -11,7 +11,7 @@ from claimwise import models, prompts
 from claimwise.corpora.plain import has_words, plain
 from claimwise.corpora.user import joined
 from claimwise.errors import ClaimwiseError, check_score, near, shorten, warn
-from claimwise.metrics import DEFAULT_METRICS, Evaluation, MetricSpec, evaluate, own_claims, specification
+from claimwise.metrics import DEFAULT_METRICS, Evaluation, MetricSpec, check_part, evaluate, own_claims, specification
 from claimwise.metrics.judge import WordOverlap
 from claimwise.models.base import Model
 from claimwise.models.cache import ResponseCache
@@ -229,6 +229,8 @@ def _evaluated(
     if claims is not None:
         spec = own_claims(metric, spec)
         examples["claims"] = [claims]
+    if isinstance(model, str | Mapping):
+        check_part(metric, spec, DEFAULT_MODELS.get(model, {}) if isinstance(model, str) else model)
     engine = _model(model)
     entry = DEFAULT_MODELS.get(engine.name, {})  # of a default model, however it was given
     found = evaluate(metric, spec, engine, examples, progress=len(examples) > 1)

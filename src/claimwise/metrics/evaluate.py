@@ -188,6 +188,26 @@ def in_words(spec: MetricSpec) -> str:
     return f"{does}; model {spec.model}" if spec.model else does
 
 
+def check_part(name: str, spec: MetricSpec, entry: Mapping[str, Any]) -> None:
+    """Refuse a model that would have no part in the scores of a metric.
+
+    Args:
+        name: the metric's name.
+        spec: the metric's specification.
+        entry: the model's entry of ``models``, its kind and options.
+
+    Raises:
+        MetricError: the metric aligns claims with an NLI model of its own (FENICE), and the model only verifies.
+
+    >>> check_part("fenice", specification("fenice", DEFAULT_METRICS), {"kind": "lexical"})
+    """
+    if spec.verify == Aligner.name and entry.get("only_verifies"):
+        raise MetricError(
+            f"metric {name!r} aligns claims with an NLI model of its own, and this model only verifies: it would have no part "
+            "in the scores. Take the metric 'nli', for which the model verifies each claim in the whole document"
+        )
+
+
 def own_claims(name: str, spec: MetricSpec, prompt: Sequence[str] = ()) -> MetricSpec:
     """The metric ``name`` on the examples' own claims (column ``claims``): nothing is decomposed, only verified.
 

@@ -18,8 +18,7 @@ from claimwise.corpora.user import read_files
 from claimwise.corpora.user_rows import RECORD, STDIN, STDIN_NAME, expanded, results_of, stem
 from claimwise.errors import ClaimwiseError, check_score, counted, near
 from claimwise.hub import HUB, fetched
-from claimwise.metrics import MetricSpec, estimate, evaluate, own_claims, specification
-from claimwise.metrics.fenice.alignment import Aligner
+from claimwise.metrics import MetricSpec, check_part, estimate, evaluate, own_claims, specification
 from claimwise.metrics.judge import WordOverlap
 from claimwise.models import cost
 from claimwise.models.base import Model
@@ -234,11 +233,7 @@ def chosen(
     spec = _specification(metric, settings.metrics, prompt)
     model = model or ("openai" if options else spec.model or settings.model)
     entry = _entry(model, settings, params, options)
-    if spec.verify == Aligner.name and entry.get("only_verifies"):
-        raise ClaimwiseError(
-            f"metric {metric!r} aligns claims with an NLI model of its own, and {model} only verifies: it would have no part "
-            "in the scores. Take --metric nli, FENICE's score of claims that the model reads the whole document for"
-        )
+    check_part(metric, spec, entry)
     scorer = "" if spec.judge == WordOverlap.name else str(options.get("model", model))
     return spec, entry, scorer, settings.cache
 
