@@ -76,20 +76,20 @@ def paired_t_test(one: pd.Series, other: pd.Series) -> dict[str, float]:
 
     Returns:
         ``documents``, the mean ``difference`` (one minus other), its 95 % interval (``low``, ``high``) and the two-sided ``p``.
-        One document has neither interval nor p. If all differences are equal, t is undefined: p is then that of the exact
-        test, which swaps the systems within each document (see ``paired_bootstrap``).
+        One document has neither interval nor p. If all differences are equal, t is undefined, and p is its limit: 1 if they
+        are zero, else 0.
 
     >>> round(paired_t_test(pd.Series([0.5, 0.9, 0.8]), pd.Series([0.4, 0.6, 0.6]))["difference"], 3)
     0.2
     >>> paired_t_test(pd.Series([0.5, 0.75]), pd.Series([0.25, 0.5]))
-    {'documents': 2, 'difference': 0.25, 'low': 0.25, 'high': 0.25, 'p': 0.5}
+    {'documents': 2, 'difference': 0.25, 'low': 0.25, 'high': 0.25, 'p': 0.0}
     """
     gaps = (one - other).dropna().round(12)  # equal gaps, whatever their rounding
     n, difference = len(gaps), float(gaps.mean())
     if n < 2:
         low = high = p = np.nan
     elif np.ptp(gaps) == 0:
-        low, high, p = difference, difference, 2.0 ** (1 - n) if difference else 1.0
+        low, high, p = difference, difference, float(difference == 0)
     else:
         test = stats.ttest_1samp(gaps, 0)
         (low, high), p = test.confidence_interval(), test.pvalue

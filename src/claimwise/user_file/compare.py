@@ -219,6 +219,8 @@ def by_system(examples: pd.DataFrame, scores: Mapping[str, pd.DataFrame]) -> tup
         for first, second in combinations(wide.columns, 2):
             pair = {"measure": _MEAN + _DIFFERENCE, "result": name, "system": first, "against": second}
             test = paired_t_test(wide[first], wide[second])
+            if test["documents"] < FEWEST_DOCUMENTS:
+                test |= {"low": np.nan, "high": np.nan, "p": np.nan}
             rows.append(pair | test | {"value": test["difference"]})
     return rows, notes
 
