@@ -414,7 +414,7 @@ def test_a_json_file_holds_an_array_or_json_lines(tmp_path, indent):
             r"line 3: not a row of csv \(unexpected end of data\)",
         ),
         ("mine.csv", 'id,document,summary\na,"x"s,y\n', "line 2: not a row of csv .*double the quotes within"),
-        ("mine.csv", "id,document,summary,summary\na,x,y,z\n", "line 1: 'summary' stands twice in the header"),
+        ("mine.csv", "id,document,summary,summary\na,x,y,z\n", "line 1: 'summary' appears twice in the header"),
         (
             "mine.csv",
             'id,document,summary,label\n\na,"b\nb\nb",c,1\nb,b,c,2\n',
@@ -499,11 +499,11 @@ def test_a_folder_is_told_from_a_file_that_is_not_there(tmp_path):
     [
         (
             '{"id": "a", "document": "b", "summary": "c", "summary": "d"}',
-            "line 2: 'summary' stands twice in one object",
+            "line 2: 'summary' appears twice in one object",
         ),
         (
             '{"document": "b", "summary": "c", "more": {"k": 1, "k": 2}}',
-            "line 2: 'k' stands twice in one object; rename or remove one",
+            "line 2: 'k' appears twice in one object; rename or remove one",
         ),
         ('{"a": ' * 5000 + "1" + "}" * 5000, "line 2: a value that Python cannot read"),
         (

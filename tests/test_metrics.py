@@ -342,7 +342,7 @@ def test_a_frame_of_ones_own_needs_document_and_summary_only(examples_table):
             lambda table: table.drop(columns="summary"),
             "examples lack the column 'summary'; expected document, summary and",
         ),
-        (lambda table: table.assign(id="x"), "the id 'x' stands twice"),
+        (lambda table: table.assign(id="x"), "the id 'x' appears twice"),
         (lambda table: table.to_dict("records"), r"expected a data frame .*pd\.DataFrame\(rows\) makes one"),
         (lambda table: table.assign(document=[None, "It rained."]), r"row 0 \(from 0\), column 'document': .*got nan"),
     ],

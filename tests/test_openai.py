@@ -837,7 +837,7 @@ def kept(path):
         ("base_url", "http://localhost/v1?api_key=1", r"without what follows a \?"),
         ("base_url", [], "at least 1 item"),
         ("base_url", ["http://a.invalid/v1", 5], "found 5; Input should be a valid string"),
-        ("base_url", ["http://a.invalid/v1", "http://a.invalid/v1"], "an address stands twice; keep one"),
+        ("base_url", ["http://a.invalid/v1", "http://a.invalid/v1"], "an address appears twice; keep one"),
         ("base_url", 5, "found 5"),
         ("top_logprobs", 1, "found 1"),  # one alternative alone says nothing of the other answer
         ("temperature", float("nan"), "found nan"),

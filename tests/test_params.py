@@ -124,7 +124,7 @@ def test_a_missing_key_is_named(tmp_path, key):
 def test_a_key_that_stands_twice_is_refused_with_its_line(tmp_path):
     text = yaml.safe_dump(GOOD)
     message = explain(tmp_path, f"{text}models:\n  mine: {{kind: lexical}}\n")
-    assert "key 'models' stands twice" in message
+    assert "key 'models' appears twice" in message
     assert f"line {text.count(chr(10)) + 1}," in message
 
 

@@ -217,7 +217,7 @@ def test_template_and_demonstrations_stand_beside_the_file_or_in_the_package(min
         ),
         (("{{ ACU }}", "\n\n{{ ACU"), ["line 9: not a template"]),
         (("{{ ACU }}", "{{ ACU | shout }}"), ["line 7: not a template", "shout"]),
-        (("role: verify", "role: verify\nrole: judge"), ["line 4: not YAML (key 'role' stands twice; keep one)"]),
+        (("role: verify", "role: verify\nrole: judge"), ["line 4: not YAML (key 'role' appears twice; keep one)"]),
         (
             ("role: verify\nreply: yes-no\nmax_tokens: 5\n---", "role: revise\nreply: text\n---\n{{ Summary }}"),
             ["unknown placeholder {{ ACU }}", "and perhaps some of {{ Comment }}, {{ Unsupported }}"],
@@ -257,7 +257,7 @@ def test_a_prompt_that_a_text_cannot_fill_is_told_by_its_name(mine, text, messag
         ),
         ("passage: a\n", r"shown\.yaml: expected a list of demonstrations"),
         ("- [", r"shown\.yaml: not YAML"),
-        ("- {passage: a, passage: b}\n", r"shown\.yaml: not YAML: key 'passage' stands twice; keep one"),
+        ("- {passage: a, passage: b}\n", r"shown\.yaml: not YAML: key 'passage' appears twice; keep one"),
     ],
 )
 def test_wrong_demonstrations_are_told(mine, content, message):

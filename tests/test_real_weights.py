@@ -212,7 +212,7 @@ def test_what_was_not_recorded_is_asked_of_the_weights_or_said(smollm2, tmp_path
     file = tmp_path / "replies.jsonl"
     file.write_text("")
     gone = models.load(smollm2 | {"recorded": str(file), "file": "gone.gguf", "sha256": "2" * 64})
-    with pytest.raises(ModelError, match=r"gone.gguf .* cannot be had.*no such file"):
+    with pytest.raises(ModelError, match=r"gone.gguf .* is not available.*no such file"):
         supports(gone)
     with pytest.raises(CacheError, match=r"none.jsonl.*cannot be read"):
         models.load(smollm2 | {"recorded": str(tmp_path / "none.jsonl")})

@@ -234,7 +234,7 @@ def test_a_document_longer_than_a_part_is_one(tmp_path):
 def test_an_id_that_stands_twice_far_apart_is_named(tmp_path):
     table = table_of(examples(20)[["document", "summary"]])
     table.loc[19, "id"] = "3"
-    with pytest.raises(TableError, match="the id '3' stands twice"):
+    with pytest.raises(TableError, match="the id '3' appears twice"):
         split(steps_of(table), "rows", tmp_path / "parts")
 
 

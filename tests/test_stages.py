@@ -398,9 +398,16 @@ def test_what_the_settings_no_longer_name_is_removed(model, settings):
     assert [path.name for path in folder.parent.iterdir()] == ["two"]
 
 
-def test_a_metric_of_no_corpus_leaves_an_empty_folder_for_dvc(model, settings):
-    assert stages.score(scored(settings, one=BOTH), "holistic") == []
-    assert list(paths.scores_folder("sample", "embedded", "holistic").iterdir()) == []
+def test_a_metric_of_no_corpus_says_so_until_there_is_one(model, settings, capsys):
+    prepare("one", 1)
+    folder = paths.scores_folder("sample", "embedded", "acueval")
+    said = "no corpus of `data: sample` is scored by acueval (params.yaml, datasets.sample.score)\n"
+    stages.score(scored(settings, one=BOTH), "acueval")
+    assert stages.score(scored(settings, one={"metrics": []}), "acueval") == []
+    assert capsys.readouterr().err.endswith(said)
+    assert {path.name: path.read_text() for path in folder.iterdir()} == {"nothing_to_score.txt": said}
+    stages.score(scored(settings, one=BOTH), "acueval")
+    assert [path.name for path in folder.iterdir()] == ["one"]
 
 
 # by_summary

@@ -839,12 +839,12 @@ def test_a_file_of_the_hub_is_scored_beside_the_working_folder(hub, name):
 
 
 def test_a_file_that_the_hub_does_not_give_is_a_line(hub):
-    with pytest.raises(ClaimwiseError, match=r"^hf://datasets/ann/news/none\.csv: cannot be had from the hub: .*$"):
+    with pytest.raises(ClaimwiseError, match=r"^hf://datasets/ann/news/none\.csv: cannot be read from the hub: .*$"):
         score("hf://datasets/ann/news/none.csv")
 
 
 def test_a_hub_out_of_reach_is_asked_once(no_hub):
-    message = r"^hf://datasets/ann/news/a\.csv: cannot be had from the hub: the hub is out of reach \(no such host\)"
+    message = r"^hf://datasets/ann/news/a\.csv: cannot be read from the hub: the hub is out of reach \(no such host\)"
     with pytest.raises(ClaimwiseError, match=message):
         score("hf://datasets/ann/news/a.csv")
     assert len(no_hub) == 1

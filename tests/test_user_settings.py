@@ -67,7 +67,7 @@ def test_of_the_pipelines_file_nothing_is_filled_in():
         ({"model": "gpt", "models": [GPT]}, "params.yaml, models: Input should be a valid dictionary, found .{'gpt'"),
         ({"models": {"gpt": "m"}}, r"params.yaml, models\.gpt: Input should be a valid dictionary, found 'm'"),
         ({"models": GPT, "metrics": None}, "params.yaml, metrics: Input should be a valid dictionary, found None"),
-        ("models: {}\nmodels: {}", "key 'models' stands twice; keep one"),
+        ("models: {}\nmodels: {}", "key 'models' appears twice; keep one"),
         ("models: {", "params.yaml is not YAML"),
         (
             {"model": {"depth": 3}, "lr": 0.1},

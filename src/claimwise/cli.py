@@ -30,7 +30,7 @@ class _Command(TyperCommand):
         given = self.make_parser(ctx).parse_args(list(args))[2]
         for option in given:
             if given.count(option) > 1 and not option.multiple and not option.is_flag:
-                raise ClaimwiseError(f"{option.opts[0]} stands twice: one run takes one; run it again for the other")
+                raise ClaimwiseError(f"{option.opts[0]} appears twice: one run takes one; run it again for the other")
         return super().parse_args(ctx, args)
 
     def invoke(self, ctx: typer.Context) -> Any:

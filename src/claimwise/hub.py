@@ -69,4 +69,4 @@ def fetched(path: Path) -> Path:
         ask(name, file, revision, "dataset")
         return Path(hf_hub_download(name, file, revision=revision, repo_type="dataset"))
     except (OSError, ValueError) as error:  # the hub's errors are of these
-        raise ClaimwiseError(f"{given}: cannot be had from the hub: {first_line(error)}") from None
+        raise ClaimwiseError(f"{given}: cannot be read from the hub: {first_line(error)}") from None

@@ -152,12 +152,24 @@ def lacks(examples: pd.DataFrame, preferences: pd.DataFrame) -> list[str]:
 def score(settings: Settings, metric: str, dry_run: bool = False) -> list[Path]:
     """Run one metric over the corpora that ``datasets`` names; return the folders written.
 
+    A metric of no corpus leaves a file that says so: params.yaml lists each metric once, for all choices of ``data``.
+
     Finished calls are in the response cache. After an interruption no call is repeated (unless its reply was blank), and
     the tables of every corpus are written anew. A language model's forecast of calls is printed first, and a bar counts
     its calls. A dry run only prints the forecast, asks nothing and returns no folders.
     """
     spec = specification(metric, settings.metrics)
     entry = settings.model_entry(spec.model or settings.model)
+    base = paths.scores_folder(settings.data, settings.model, metric)
+    nothing = base / "nothing_to_score.txt"  # DVC would warn of an empty folder
+    if not any(metric in wanted.metrics for wanted in settings.dataset.score.values()):
+        message = f"no corpus of `data: {settings.data}` is scored by {metric} (params.yaml, datasets.{settings.data}.score)"
+        typer.echo(message, err=True)
+        if not dry_run:
+            base.mkdir(parents=True, exist_ok=True)
+            nothing.write_text(f"{message}\n", encoding="utf-8")
+            _keep_only([], base)
+        return []
     model = models.load(entry, paths.root() / settings.cache)
     here = settings.engine.kind == "here"  # Dask has a bar of its own
     wanted = ((corpus.examples, corpus.recorded_claims) for _, corpus in _scored(settings, metric))
@@ -165,8 +177,8 @@ def score(settings: Settings, metric: str, dry_run: bool = False) -> list[Path]:
     if dry_run:
         typer.echo(f"{cost.forecast(estimated)}. Nothing was asked.")
         return []
-    base = paths.scores_folder(settings.data, settings.model, metric)
     base.mkdir(parents=True, exist_ok=True)
+    nothing.unlink(missing_ok=True)
     folders = []
     with cost.watched(metric, model, estimated) as progress:
         for name, corpus in _scored(settings, metric):

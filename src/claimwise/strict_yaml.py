@@ -12,7 +12,7 @@ class Loader(yaml.SafeLoader):
     >>> yaml.load("{a: 1, a: 2}", Loader=Loader)
     Traceback (most recent call last):
     ...
-    yaml.constructor.ConstructorError: key 'a' stands twice; keep one...
+    yaml.constructor.ConstructorError: key 'a' appears twice; keep one...
     """
 
     def get_single_data(self) -> object:
@@ -23,10 +23,10 @@ class Loader(yaml.SafeLoader):
             raise ConstructorError(None, None, f"a value cannot be read: {error}") from None
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict:
-        """See ``yaml.constructor``; no key stands twice."""
+        """See ``yaml.constructor``; no key appears twice."""
         seen = set()
         for key in (key for key, _ in node.value if isinstance(key, yaml.ScalarNode)):
             if key.value in seen:
-                raise ConstructorError(None, None, f"key {key.value!r} stands twice; keep one", key.start_mark)
+                raise ConstructorError(None, None, f"key {key.value!r} appears twice; keep one", key.start_mark)
             seen.add(key.value)
         return super().construct_mapping(node, deep=deep)

@@ -223,7 +223,7 @@ def _once(names: list[str], where: str, what: str) -> list[str]:
     """Refuse a name that occurs twice: Python's readers silently keep the last of two values."""
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
-        raise TableError(f"{where}: {twice!r} stands twice in {what}; rename or remove one")
+        raise TableError(f"{where}: {twice!r} appears twice in {what}; rename or remove one")
     return names
 
 

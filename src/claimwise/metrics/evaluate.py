@@ -348,7 +348,7 @@ def _by_document(examples: pd.DataFrame) -> np.ndarray:
                 raise MetricError(f"examples, row {row} (from 0), column {name!r}: expected text, got {value!r}")
     if examples["id"].duplicated().any():
         twice = examples.loc[examples["id"].duplicated(), "id"].iloc[0]
-        raise MetricError(f"examples: the id {twice!r} stands twice; ids must be unique, give one of them another")
+        raise MetricError(f"examples: the id {twice!r} appears twice; ids must be unique, give one of them another")
     documents = examples["document_id" if "document_id" in examples else "document"]
     codes, _ = pd.factorize(documents, use_na_sentinel=False)  # what is missing is one document
     return np.argsort(codes, kind="stable")

@@ -113,7 +113,7 @@ _HTTP = TypeAdapter(HttpUrl)
 def _addresses(addresses: tuple[str, ...]) -> tuple[str, ...]:
     """Check the addresses and return them unchanged, since the first one is a part of cache keys."""
     if len(set(addresses)) < len(addresses):
-        raise ValueError("an address stands twice; keep one")
+        raise ValueError("an address appears twice; keep one")
     for address in addresses:
         if "://" not in address:
             raise ValueError("expected an address that begins with http:// or https://")

@@ -225,7 +225,7 @@ def gguf_file(model: str, revision: str | None, file: str) -> Path:
     except (OSError, ValueError) as error:  # the hub's errors are subclasses of these
         where = f"not in {WEIGHTS}={weights}" if weights else f"{WEIGHTS} is not set"
         raise ModelError(
-            f"kind transformers: {file} of {model!r} cannot be had: {where}; {first_line(error)}. Run again with network "
+            f"kind transformers: {file} of {model!r} is not available: {where}; {first_line(error)}. Run again with network "
             f"access, or put the file into a folder and set {WEIGHTS} to that folder"
         ) from error
 

@@ -187,7 +187,7 @@ def _copied(steps: Iterable[pd.DataFrame], folder: Path, tokens: int) -> tuple[n
     if rows["id"].duplicated().any():
         with pa.memory_map(str(folder / _ROWS)) as file:
             key = pa.ipc.open_file(file).read_all()["id"][int(rows["id"].duplicated().argmax())].as_py()
-        raise TableError(f"the id {key!r} stands twice in the examples; give one of them another")
+        raise TableError(f"the id {key!r} appears twice in the examples; give one of them another")
     document_of = pd.factorize(rows["document_id"])[0]  # documents numbered by their first rows
     # A document is read once, so its cost counts with the first of its summaries.
     costs = rows["summary"] + rows["document"].mask(rows["document_id"].duplicated(), 0)
