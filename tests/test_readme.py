@@ -62,7 +62,7 @@ def test_how_few_unfaithful_summaries_decide_is_of_the_table():
         f"{round(row['n'] * (1 - row['faithful']))} of {row['n']}"
         for row in (table.loc[(group, "acueval")] for group in ("cnndm", "all"))
     )
-    assert f"{cnndm} summaries on CNN/DM and {summeval} in the papers' split of SummEval" in README
+    assert f"{cnndm} summaries on CNN/DM and {summeval} in ACUEval's split of SummEval" in README
 
 
 def test_fine_tuned_models_are_tuned_on_what_none_of_them_learned_from(published_corpus):
@@ -149,7 +149,7 @@ def test_one_language_model_asked_in_four_ways():
     assert said in README
     p = pd.read_csv(tables / "pairs.csv").query("metric == 'acueval'").set_index(["group", "against"])["auc_p_holm"]
     assert f"(p {p['cnndm', 'holistic']:.3f} on CNN/DM, {p['xsum', 'holistic']:.2f} on XSum)" in README
-    assert f"as good as claims (SummEval: better, p {p['all', 'sentences']:.2f})" in README
+    assert f"on SummEval, where sentences are better (p {p['all', 'sentences']:.2f})" in README
     others = [p[group, name] for group in groups[:2] for name in ("geval-qwen", "points-qwen", "reasons-qwen")]
     assert f"(p {max(others):.3f} at most)" in README
     told = {

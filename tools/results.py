@@ -51,6 +51,12 @@ def signed(tables: Path, table: str, column: str, digits: int = 1, **where: Any)
     return f"{cell(tables, table, column, **where):+.{digits}f}"
 
 
+def below(tables: Path, table: str, column: str, limit: float) -> str:
+    """How many rows of a table have a value below a limit, such as a p below .05."""
+    _, rows = _read(tables / f"{table}.csv")
+    return str(sum(row[column] < limit for row in rows))
+
+
 def interval(
     tables: Path, table: str, column: str, low: str = "", high: str = "", digits: int = 1, **where: Any
 ) -> str:
@@ -67,7 +73,7 @@ def render(template: str, tables: Path) -> str:
         ResultsError: the template asks for what is not there.
     """
     environment = jinja2.Environment(undefined=jinja2.StrictUndefined, keep_trailing_newline=True, autoescape=False)
-    environment.globals |= {call.__name__: partial(call, tables) for call in (value, signed, interval)}
+    environment.globals |= {call.__name__: partial(call, tables) for call in (value, signed, below, interval)}
     try:
         return environment.from_string(template).render()
     except jinja2.TemplateError as error:

@@ -34,6 +34,7 @@ _LANGUAGE_MODELS = {
     "smollm2": "SmolLM2 135M",
     "claimwise": "claimwise 0.5B",
     "claimwise-1-5b": "claimwise 1.5B",
+    "claimwise-nli": "claimwise 1.5B",
     "claimwise-1-5b-zero-shot": "zero-shot 1.5B",
     "claimwise-ensemble": "claimwise 1.5B + embedded",
     "claimwise-ensemble-zero-shot": "zero-shot 1.5B + embedded",
@@ -49,13 +50,19 @@ _LANGUAGE_METHODS = {
     "points": "0 to 100 points",
     "stars": "one to five stars",
     "weakest": "weakest sentence",
+    "claims-t5": "ACUEval (T5's claims)",
+    "nli-t5": "mean NLIScore (T5's claims)",
 }
-_WEAKEST = {"weakest sentence": sns.color_palette("colorblind")[-1]}
+_SHADES = COLOURS | {
+    "weakest sentence": sns.color_palette("colorblind")[-1],
+    "ACUEval (T5's claims)": COLOURS["ACUEval"],
+    "mean NLIScore (T5's claims)": COLOURS["FENICE (T5's claims)"],
+}
 for _name, _method in _LANGUAGE_METHODS.items():
     for _entry, _model in _LANGUAGE_MODELS.items():
         METHODS[f"{_name}-{_entry}"] = f"{_method}, {_model}"
         # Methods without a colour of their own judge the whole summary.
-        COLOURS[f"{_method}, {_model}"] = (COLOURS | _WEAKEST).get(_method, COLOURS["whole summary"])
+        COLOURS[f"{_method}, {_model}"] = _SHADES.get(_method, COLOURS["whole summary"])
 #: The colour of the papers' published numbers.
 PUBLISHED = "0.45"
 
