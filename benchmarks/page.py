@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shutil
 import random
 import re
 import subprocess
@@ -130,6 +131,9 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--browser", default="chromium")
     options = parser.parse_args()
+    if shutil.which(options.browser) is None:
+        print(f"not measured: {options.browser} is not installed; --browser names another Chromium")
+        return
     with tempfile.TemporaryDirectory() as folder:
         ours, small = Path(folder, "page.html"), Path(folder, "small.html")
         write(options.rows, ours)
