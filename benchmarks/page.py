@@ -12,9 +12,9 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import shutil
 import random
 import re
+import shutil
 import subprocess
 import tempfile
 import time
