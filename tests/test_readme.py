@@ -333,3 +333,32 @@ def test_what_is_said_of_fenices_settings_and_of_the_samples_errors_is_of_the_ta
     assert set(own[own["low"] > 0.5].index) == {"out-of-article", "circumstance"}
     assert len(own) == 7
     assert "of seven types it finds two" in page
+
+
+def test_what_contradiction_brings_fenice_is_of_the_tables():
+    page = (ROOT / "docs" / "fenice.md").read_text(encoding="utf-8")
+
+    def cells(table: str, metric: str) -> list[str]:
+        rows = pd.read_csv(PUBLIC / f"{table}.csv").query(f"corpus == 'aggrefact_ftsota' and metric == '{metric}'")
+        return [
+            f"{row.balanced_accuracy:.1f} ({row.low:.1f} to {row.high:.1f}), {row.auc:.3f}".replace(" 0.", " .")
+            for row in rows.itertuples()
+        ]
+
+    verifier, alignment = "verifier/balanced_accuracy", "nli_alignment/ablation"
+    for start, table, metric in [
+        ("FENICE's score: mean NLIScore", verifier, "nli-t5-claimwise-nli"),
+        ("ACUEval's: mean p(supported)", verifier, "claims-t5-claimwise-nli"),
+        ("sentences instead of claims", verifier, "sentences-claimwise-1-5b"),
+        ("FENICE with the embedded NLI", alignment, "full"),
+        ("FENICE's authors' scores", alignment, "fenice-t5 (published)"),
+    ]:
+        line = next(line for line in page.splitlines() if line.startswith(f"| {start}"))
+        assert line.split(" | ", 1)[1] == " | ".join(cells(table, metric)) + " |"
+    pairs = pd.read_csv(PUBLIC / "verifier" / "pairs.csv").set_index(["group", "metric"])
+    for group in ("cnndm", "xsum"):
+        for metric in ("nli-t5-claimwise-nli", "claims-t5-claimwise-nli"):
+            gap = pairs.loc[(group, metric)]
+            ends = (gap[f"auc_difference{end}"] for end in ("", "_low", "_high"))
+            assert "{:.3f} ({:.3f} to {:.3f})".format(*ends).replace("0.", ".") in page
+            assert gap["auc_p_holm"] > 0.05
