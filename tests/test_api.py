@@ -224,7 +224,7 @@ class Halting(FakeModel):
 
 def test_a_claim_that_nobody_judged_is_said_and_passes_no_test_of_claims():
     summary = "The cat sat. It rained in Paris."
-    with pytest.warns(UserWarning, match="^1 of 1 scored, but: some claims have no verdict and do not count$"):
+    with pytest.warns(UserWarning, match="^1 of 1 scored, but: 1 x some claims have no verdict and do not count$"):
         assert claimwise.score(CAT, summary, model=Halting()) == 1
     assert claimwise.explain(CAT, summary, model=Halting()).reason == "some claims have no verdict and do not count"
     assert_faithful(CAT, summary, 0.5, model=Halting(), max_unsupported=1)
@@ -319,7 +319,7 @@ def test_a_warning_points_at_the_line_of_the_user():
 
 @pytest.mark.parametrize("missing", ["", None, math.nan, pd.NA])
 def test_a_missing_text_among_several_is_an_empty_one_as_in_files(missing):
-    with pytest.warns(UserWarning, match="2 of 3 without a score: empty document, empty summary"):
+    with pytest.warns(UserWarning, match="2 of 3 without a score: 1 x empty document; 1 x empty summary"):
         found = claimwise.score([CAT, missing, CAT], ["The cat sat.", "It rained.", missing], "word-overlap")
     assert found[0] == 1
     assert [math.isnan(value) for value in found] == [False, True, True]

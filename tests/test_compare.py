@@ -284,3 +284,18 @@ def test_a_wrong_result_is_a_message(results, message):
     assert isinstance(done.exception, ClaimwiseError | OSError), done.output
     assert message in str(done.exception)
     assert "AUC" not in done.output
+
+
+def test_columns_are_those_that_the_results_were_made_with():
+    summaries = ["Dogs barked.", TEXT] * 6
+    rows = [{"article": f"{TEXT} {n}", "short": summary, "human": n % 2} for n, summary in enumerate(summaries)]
+    write_jsonl(rows, "named.jsonl")
+    named = [
+        f"--column={field}={name}"
+        for field, name in [("document", "article"), ("summary", "short"), ("label", "human")]
+    ]
+    for model in ("lexical", "embedded"):
+        CliRunner().invoke(cli.app, ["score", "named.jsonl", "--metric=sentences", f"--model={model}", *named])
+    results = [Path("named.sentences.lexical.csv"), Path("named.sentences.csv")]
+    found = compare(Path("named.jsonl"), results).query("measure == 'auc'")
+    assert found["value"].tolist() == [1, 1]

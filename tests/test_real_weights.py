@@ -13,7 +13,7 @@ from servers import llama_cpp
 from claimwise import models, prompts
 from claimwise.models import continuous, weights
 from claimwise.models.cache import CacheError, ResponseCache
-from claimwise.models.options import ModelError
+from claimwise.models.options import ModelError, TransformersOptions
 from claimwise.prompts import Decoding
 
 ZERO = prompts.load("acueval-verify-zeroshot")
@@ -63,6 +63,15 @@ def test_the_converted_weights_are_the_file_s(smollm2, model):
         tensor = read[name]
         expected = torch.from_numpy(gguf.quants.dequantize(tensor.data, tensor.tensor_type))
         torch.testing.assert_close(weights[ours], expected, rtol=1e-3, atol=1e-6)  # float16 keeps three digits
+
+
+def test_a_file_of_ones_own_is_named_as_it_is(smollm2, tmp_path):
+    file = Path(smollm2["model"], smollm2["file"])
+    expected = weights.fingerprint(TransformersOptions(model=str(file.parent), file=file.name))
+    assert weights.fingerprint(TransformersOptions(model=str(file))) == expected
+    (tmp_path / "copy.gguf").symlink_to(file)
+    with pytest.raises(ModelError, match=r"For the GGUF file in that folder name it: .*copy\.gguf$"):
+        models.load({"kind": "transformers", "model": str(tmp_path)}).verify([DOCUMENT], [CLAIMS], ZERO)
 
 
 def test_a_log_keeps_no_bars_of_the_loading(smollm2, capfd):

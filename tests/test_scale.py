@@ -589,7 +589,7 @@ def test_a_warning_of_a_frame_of_dask_does_not_point_into_dask(scheduler, place)
     dd = pytest.importorskip("dask.dataframe")
     rows = pd.DataFrame({"document": ["It rained."], "summary": [""]})
     lazy = claimwise.score(dd.from_pandas(rows, npartitions=1), metric="word-overlap")
-    with pytest.warns(UserWarning, match="1 of 1 without a score: empty summary") as caught:
+    with pytest.warns(UserWarning, match="1 of 1 without a score: 1 x empty summary") as caught:
         lazy.compute(scheduler=scheduler)
     assert {one.filename for one in caught} == {place}
 

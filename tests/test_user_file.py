@@ -83,9 +83,9 @@ def test_claims_of_the_users_own_are_not_written_over_by_the_report_on_them():
         ({"out": "mine.jsonl"}, "mine.jsonl: the scores would be written over the examples"),
         ({"out": "../{here}/mine.jsonl"}, "the scores would be written over the examples"),
         ({"claims": "mine.jsonl"}, "the claims would be written over the examples"),
-        ({"out": "x", "claims": "x"}, "x: the claims would be written over the scores; name another file"),
-        ({"out": "x", "page": "./x"}, "the page would be written over the scores"),
-        ({"claims": "x", "page": "x"}, "the page would be written over the claims"),
+        ({"out": "x.csv", "claims": "x.csv"}, "x.csv: the claims would be written over the scores; name another file"),
+        ({"out": "x.csv", "page": "./x.csv"}, "the page would be written over the scores"),
+        ({"claims": "x.csv", "page": "x.csv"}, "the page would be written over the claims"),
         ({"page": "mine.word-overlap.csv"}, "the page would be written over the scores"),
         ({"out": "params.yaml"}, "params.yaml: the scores would be written over the settings"),
         ({"out": "calls"}, "calls: the scores would be written over the finished calls"),
@@ -936,3 +936,45 @@ def test_a_word_for_nothing_is_warned_of(capsys):
     write([{"document": "It rained.", "summary": "NaN"}, {"document": "It rained.", "summary": "It rained."}])
     score(metric="sentences", model="lexical")
     assert "warning: 1 summary is a word for nothing (NaN, None, null)" in capsys.readouterr().err
+
+
+def test_exchanged_columns_and_a_model_that_is_not_named_are_noticed(capsys):
+    rows = [{"article": f"It rained in town {number} all day.", "short": f"Rain {number}."} for number in range(6)]
+    write(rows, "plain.jsonl")
+    for document, summary in (("article", "short"), ("short", "article")):
+        assert "exchanged" not in capsys.readouterr().err
+        columns = {"document": document, "summary": summary}
+        score("plain.jsonl", metric="sentences", model="lexical", columns=columns)
+    assert "6 of 6 summaries are longer than their documents: are the two exchanged?" in capsys.readouterr().err
+    with pytest.raises(models.ModelError, match=r"--name gpt needs --model: openai .* here perhaps --model openai$"):
+        score("plain.jsonl", columns=columns, options={"model": "gpt"})
+    with pytest.raises(models.ModelError, match=r"here perhaps --model transformers$"):
+        score("plain.jsonl", columns=columns, options={"model": str(Path.cwd())})
+
+
+def test_another_language_is_not_decided_by_a_threshold_either():
+    rows = [
+        {"document": "It rained in Rome all day.", "summary": "It rained in Rome."},
+        {"document": "雨が降った。", "summary": "雨が降った。"},
+    ]
+    write(rows, "two.jsonl")
+    found = score("two.jsonl", metric="sentences", model="embedded", threshold=0.1)
+    assert found["faithful"].isna().tolist() == [False, True]
+    assert found["score"].notna().all()
+
+
+@pytest.mark.parametrize(
+    ("column", "field"), [("item", "id"), ("model", "system"), ("human", "label"), ("fold", "split"), ("itme", None)]
+)
+def test_columns_that_other_tools_name_so_are_suggested(column, field, capsys):
+    write([{"document": "It rained in Rome.", "summary": "It rained.", column: "1"}], "one.jsonl")
+    score("one.jsonl")
+    said = capsys.readouterr().err
+    assert (f"did you mean {field!r}? Say so: --column {field}={column}" in said) == (field is not None)
+
+
+def test_a_place_without_an_ending_is_refused_before_anything_is_asked():
+    write(ROWS)
+    with pytest.raises(ClaimwiseError, match=r"^scores: .* ends in \.csv or \.jsonl or \.parquet, got no ending$"):
+        score(out=Path("scores"))
+    score(out=Path("/dev/null"))

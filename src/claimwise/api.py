@@ -1,6 +1,7 @@
 """Scoring in one call, from a notebook or another program. It needs no project and no settings."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -91,7 +92,7 @@ def _scored_frame(frame: Any, metric: str, model: AnyModel) -> Any:
     if lacking := [name for name in ("document", "summary") if name not in frame.columns]:
         raise ClaimwiseError(
             f"the data frame lacks the column {lacking[0]!r}; expected document and summary, got "
-            f"{', '.join(map(str, frame.columns))}"
+            f"{', '.join(map(str, frame.columns))}; rename yours, for example df.rename(columns={{'article': 'document'}})"
         )
     if twice := [name for name in _ADDED if name in frame.columns]:
         raise ClaimwiseError(
@@ -237,7 +238,8 @@ def _evaluated(
     unscored = found.scores["score"].isna()
     for of, what in ((unscored, "without a score"), (~unscored & (claims is None), "scored, but")):
         if reasons := found.scores.loc[of, "reason"].dropna().tolist():
-            warn(f"{len(reasons)} of {len(unscored)} {what}: {', '.join(sorted(set(reasons)))}")
+            found_reasons = "; ".join(f"{times} x {reason}" for reason, times in Counter(reasons).most_common())
+            warn(f"{len(reasons)} of {len(unscored)} {what}: {found_reasons}")
     if spec.judge != WordOverlap.name:
         for doubt in doubts(entry.get("kind", ""), examples, ()):
             warn(doubt)

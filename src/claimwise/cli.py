@@ -255,7 +255,10 @@ def compare(
     results: Annotated[
         list[Path], typer.Argument(help="What `score` wrote about them: one file for each metric or model.")
     ],
-    column: Annotated[list[str] | None, typer.Option(help="FIELD=COLUMN, as for `score`. May be repeated.")] = None,
+    column: Annotated[
+        list[str] | None,
+        typer.Option(help="FIELD=COLUMN, as for `score`. Default: the columns that the results were made with."),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(help="Also write the tables as one: .csv, .jsonl, .parquet, or - (standard output)."),

@@ -163,7 +163,9 @@ def score(settings: Settings, metric: str, dry_run: bool = False) -> list[Path]:
     base = paths.scores_folder(settings.data, settings.model, metric)
     nothing = base / "nothing_to_score.txt"  # DVC would warn of an empty folder
     if not any(metric in wanted.metrics for wanted in settings.dataset.score.values()):
-        message = f"no corpus of `data: {settings.data}` is scored by {metric} (params.yaml, datasets.{settings.data}.score)"
+        message = (
+            f"no corpus of `data: {settings.data}` is scored by {metric} (params.yaml, datasets.{settings.data}.score)"
+        )
         typer.echo(message, err=True)
         if not dry_run:
             base.mkdir(parents=True, exist_ok=True)

@@ -33,10 +33,14 @@ _EVERYWHERE = ("id", "document", "summary", "claims")
 _TEXTS = ("document", "summary")
 _LABELS = {"0": 0.0, "1": 1.0, "0.0": 0.0, "1.0": 1.0, "false": 0.0, "true": 1.0, "": math.nan}
 
-#: Other tools' and corpora's names for the texts. They are suggested, but never used unasked.
+#: Other tools' and corpora's names for fields. They are suggested, but never used unasked.
 _ALIASES = {
     "document": "article source text premise context contexts retrieved_contexts retrieval_context".split(),
     "summary": "highlights response reference answer actual_output prediction hypothesis candidate completion".split(),
+    "id": "item item_id example_id uid uuid key index".split(),
+    "label": "human gold faithful faithfulness consistent consistency factual is_factual".split(),
+    "system": "model model_name model_id generator summarizer summariser".split(),
+    "split": "fold partition subset".split(),
 }
 
 #: A list of texts written into a csv cell by Python, numpy or JSON.
@@ -400,7 +404,8 @@ def _hints(
         yield f"{path}: claims without words, of which nothing is asked: {empty}"
     for column in columns:
         # so short a name as id is nearly too many others
-        close = nearest(column, sorted(absent - {"id"})) or nearest(column, absent & {"id"}, cutoff=0.75)
+        alias = next((name for name in sorted(absent) if column.strip().lower() in _ALIASES.get(name, ())), None)
+        close = alias or nearest(column, sorted(absent - {"id"})) or nearest(column, absent & {"id"}, cutoff=0.75)
         if close and column not in FIELDS:
             said = f"{path}: column {column!r} is carried through unread; did you mean {close!r}?"
             yield f"{said} Say so: {_how({close: column}, path, caller)}"

@@ -19,6 +19,7 @@ from pydantic import (
     ValidationError,
     ValidationInfo,
     field_validator,
+    model_validator,
 )
 
 from claimwise.errors import ClaimwiseError, near
@@ -96,6 +97,16 @@ class TransformersOptions(LanguageModelOptions):
     template_options: dict[str, JsonValue] = Field(default_factory=dict)
     batch_tokens: int | None = Field(default=None, gt=0)
     share_prefix: bool = True
+
+    @model_validator(mode="before")
+    @classmethod
+    def _split_file(cls, given: Any) -> Any:
+        """Read a ``model`` that is a GGUF file, or that of a hub id, as its folder and ``file``."""
+        model = given.get("model") if isinstance(given, Mapping) else None
+        if not isinstance(model, str) or not model.lower().endswith(".gguf") or "file" in given:
+            return given
+        folder, _, file = model.rpartition("/")
+        return {**given, "model": folder or ".", "file": file}
 
 
 def without_credentials(address: str) -> str:

@@ -160,9 +160,11 @@ def explained(options: TransformersOptions) -> Iterator[None]:
         ) from error
     except (OSError, ValueError, KeyError, RuntimeError) as error:
         at = f" at revision {options.revision!r}" if options.revision else ""
+        files = sorted(Path(options.model).glob("*.gguf"))
+        one_file = f". For the GGUF file in that folder name it: {files[0]}" if files and not options.file else ""
         raise ModelError(
             f"kind transformers: cannot load {options.model!r}{at}: {' '.join(str(error).split())}; expected a folder "
-            "with config.json, weights and a tokenizer, or a hub id that can be downloaded from here"
+            f"with config.json, weights and a tokenizer, or a hub id that can be downloaded from here{one_file}"
         ) from error
 
 

@@ -41,7 +41,7 @@ _DIFFERENCE = "_difference"
 _TITLES = {
     _AUC: "AUC against the labels (0.5 is chance)",
     _AUC + _DIFFERENCE: "Difference in AUC, result minus against",
-    _ACCURACY: "Balanced accuracy in percent (50 is chance), at the threshold tuned on the validation rows",
+    _ACCURACY: "Balanced accuracy in percent (50 is chance), at AggreFact's threshold, tuned on the validation rows",
     _ACCURACY + _DIFFERENCE: "Difference in balanced accuracy, in points, with both thresholds tuned anew in each draw",
     _MEAN: "Mean score of each system",
     _MEAN + _DIFFERENCE: "Difference in mean score, system minus against, over the documents that both summarised",
@@ -58,7 +58,7 @@ def compare(
         file: the examples, as ``claimwise score`` reads them.
         results: what ``claimwise score`` wrote about them.
         out: where to write the table; None writes nothing.
-        columns: see ``user.read_files``.
+        columns: see ``user.read_files``; none are those that the examples were scored with.
 
     Returns:
         One row per ``measure`` and ``result``, for systems also per ``system``. A row with ``against`` is a difference (result
@@ -74,6 +74,8 @@ def compare(
     taken = dict.fromkeys(files, "the examples") | dict.fromkeys(results, "a result")
     output.check(taken, out, scores="the comparison")
     hashes = {str(path): pooch.file_hash(path) for path in files if path.is_file()}
+    # Without columns, those that the examples were scored with.
+    columns = columns or next(filter(None, (_record(path).get("columns") for path in results)), None)
     examples = read_files(files, columns).examples
     names = {path: path.name for path in results}
     if len(set(names.values())) < len(names):
@@ -155,6 +157,7 @@ def by_labels(examples: pd.DataFrame, scores: Mapping[str, pd.DataFrame]) -> tup
         notes.append("no balanced accuracy: a threshold needs labelled rows of both labels with the split 'validation'")
     notes += [f"{name}: left out, it scored too few labelled rows" for name in names if name not in usable]
 
+    usable = sorted(usable, key=lambda name: -auc(labels, test[name]))
     rows = []
     # Each pair is compared below, so no result is the baseline.
     for row in agreement_table(scored, usable, baseline="").itertuples():
@@ -281,18 +284,23 @@ def _number(value: Any, where: str) -> float:
     return score
 
 
+def _record(path: Path) -> dict[str, Any]:
+    """The record beside a result; empty if there is none."""
+    record = path.with_name(path.name + RECORD)
+    return json.loads(record.read_text(encoding="utf-8")) if results_of(record) else {}
+
+
 def _check_record(path: Path, file: Path, hashes: Mapping[str, str]) -> None:
     """Refuse a result of another file by its record: an id may be a row's number, which other files have, too.
 
     If only the content has changed, as when labels were added, there is a warning.
     """
-    record = path.with_name(path.name + RECORD)
-    scored = json.loads(record.read_text(encoding="utf-8"))["files"] if results_of(record) else {}
+    scored = _record(path).get("files", {})
     if not hashes or not scored or None in scored.values() or set(scored.values()) == set(hashes.values()):
         return
     if {Path(name).name for name in scored} != {Path(name).name for name in hashes}:
         raise ClaimwiseError(
-            f"{path}: a result of {', '.join(scored)}, expected one of {file} (its record says so: {record.name}); score {file}"
+            f"{path}: a result of {', '.join(scored)}, expected one of {file} (its record, {path.name}{RECORD}, says so); score {file}"
         )
     typer.echo(
         f"warning: {path}: {file} has changed since; if its texts have, score it again (labels may change)", err=True

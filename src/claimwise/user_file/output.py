@@ -122,10 +122,11 @@ def check(
             )
         name, kinds = path.name.lower(), _KINDS[what]
         kind = next((end for end in _NEVER_PACKED if name.endswith(end)), Path(name.removesuffix(".gz")).suffix)
-        if kind and kind not in kinds:
+        special = path.exists() and not path.is_file()  # such as /dev/null, which needs no ending
+        if kind not in kinds and (kind or not special):
             raise ClaimwiseError(
                 f"{path}: {what} cannot be written in this form; name a file that ends in {' or '.join(kinds)}, got "
-                f"{kind!r}"
+                f"{repr(kind) if kind else 'no ending'}"
             )
         taken[path.resolve()] = what
     record = record_beside(out, claims, page)

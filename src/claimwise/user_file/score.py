@@ -130,7 +130,8 @@ def score(
     band = band if cut is None else None
     called = None
     if cut is not None:
-        scores[decisions.DECISION] = (scores["score"] > cut).astype("Int64").mask(scores["score"].isna())
+        undecided = scores["score"].isna() | ((entry.get("kind") == "embedded") & ~decisions.in_english(rows))
+        scores[decisions.DECISION] = (scores["score"] > cut).astype("Int64").mask(undecided)
         called = scores[decisions.DECISION].map({1: decisions.YES, 0: decisions.NO}).fillna("").tolist()
     if band:
         called = decisions.verdicts(rows, band, judged)
@@ -229,6 +230,14 @@ def chosen(
         The metric's specification, the model's entry, the model's name (empty if the metric needs none), and the file of
         finished calls.
     """
+    if model is None and "model" in options and "base_url" not in options:
+        kind = (
+            "transformers" if Path(options["model"]).exists() else "openai"
+        )  # else documents would go to a vendor unasked
+        raise models.ModelError(
+            f"--name {options['model']} needs --model: openai for a server's model, transformers for a checkpoint; here "
+            f"perhaps --model {kind}"
+        )
     settings = read_settings(params)
     spec = _specification(metric, settings.metrics, prompt)
     model = model or ("openai" if options else spec.model or settings.model)

@@ -42,6 +42,7 @@ _ENDS = tuple(".!?:;…。！？\"”'’)]")  # of a line that says all it has 
 _JSON = re.compile(r"\s*(?:\{\s*\"|\[\s*[\[{\"])")
 _NARROWEST = 20  # characters; nobody breaks lines at fewer, and lists of words are as narrow
 _HEADING_WORDS = 8  # the most of a heading
+_FEWEST = 5  # of fewer rows, most may have a longer summary by chance
 
 
 def warnings(kind: str, examples: pd.DataFrame, prompts: Sequence[str]) -> Iterator[str]:
@@ -58,6 +59,9 @@ def warnings(kind: str, examples: pd.DataFrame, prompts: Sequence[str]) -> Itera
                 f"{counted(count, name)} {'is' if count == 1 else 'are'} a word for nothing (NaN, None, null), which is scored "
                 "as a text; leave such cells empty"
             )
+    longer = int((examples["summary"].str.len() > examples["document"].str.len()).sum())
+    if len(examples) >= _FEWEST and 2 * longer > len(examples):
+        yield f"{longer} of {len(examples)} summaries are longer than their documents: are the two exchanged?"
     if kind not in _READ:  # a language model
         return
     another, summaries = "take a language model (--model, in Python model=)", examples["summary"]
