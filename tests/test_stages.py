@@ -494,6 +494,9 @@ def test_a_wrong_value_stops_every_stage_before_it_removes_anything(tmp_path, mo
     assert all(file.read_text() == "a" for file in kept)
 
 
+KERNEL = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
+
+
 @pytest.fixture
 def toy(settings):
     """A notebook that prints, warns, shows an object's address and divides; returns a function that runs it."""
@@ -502,8 +505,7 @@ def toy(settings):
         new_code_cell("import sys\nprint('progress', file=sys.stderr)\nprint(data, model)\nobject()"),
         new_code_cell("1 / below"),
     ]
-    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    nbformat.write(new_notebook(cells=cells, metadata={"kernelspec": kernel}), "notebooks/toy.ipynb")
+    nbformat.write(new_notebook(cells=cells, metadata=KERNEL), "notebooks/toy.ipynb")
     return lambda name="toy", **section: stages.notebook(settings(toy=section), name)
 
 
@@ -522,13 +524,28 @@ def test_two_runs_give_the_same_bytes_and_leave_the_source_alone(toy):
     assert record["model"] == {"kind": "embedded"}
 
 
-def test_tables_of_an_earlier_run_do_not_stay(toy):
+def test_tables_of_an_earlier_run_do_not_stay_and_no_output_is_missing(toy):
     stale = [Path(f"{kind}/sample/embedded/toy/old.csv") for kind in ("tables", "figures")]
     for file in stale:
         file.parent.mkdir(parents=True)
         file.touch()
+    headline = Path("tables/sample/embedded/toy.json")
+    headline.write_text('{"old": 1}')
     toy(below=2)
     assert not any(file.exists() for file in stale)
+    assert json.loads(headline.read_text()) == {}  # this notebook has no headline numbers
+    assert Path("figures/sample/embedded/toy").is_dir()
+
+
+@pytest.mark.parametrize(
+    ("metadata", "tags", "told"),
+    [({}, ["parameters"], "with the kernel python3"), (KERNEL, [], "no cell has the tag `parameters`")],
+)
+def test_a_notebook_that_cannot_take_parameters_says_what_it_lacks(toy, metadata, tags, told):
+    cells = [new_code_cell("below = 1", metadata={"tags": tags})]
+    nbformat.write(new_notebook(cells=cells, metadata=metadata), "notebooks/toy.ipynb")
+    with pytest.raises(ParamsError, match=rf"toy\.ipynb: .*{told}"):
+        toy(below=2)
 
 
 def test_a_failed_run_leaves_the_traceback_to_read_and_the_earlier_tables(toy):

@@ -282,7 +282,7 @@ def notebook(settings: Settings, name: str) -> Path:
     before = {
         file: file.stat().st_mtime_ns
         for kind in (tables, figures)
-        for file in kind.glob(f"{name}/**/*")
+        for file in (kind / f"{name}.json", *kind.glob(f"{name}/**/*"))
         if file.is_file()
     }
     try:
@@ -303,7 +303,11 @@ def notebook(settings: Settings, name: str) -> Path:
     for file, written in before.items():  # remove files of an earlier run that this one did not write
         if file.stat().st_mtime_ns == written:
             file.unlink()
-    (tables / name).mkdir(parents=True, exist_ok=True)
+    for kind in (tables, figures):
+        (kind / name).mkdir(parents=True, exist_ok=True)  # all of these are outputs of the stage
+    headline = tables / f"{name}.json"
+    if not headline.exists():
+        headline.write_text("{}\n", encoding="utf-8")
     record = {"parameters": parameters, "model": settings.model_entry(settings.model), "versions": models.versions()}
     (tables / name / "run.json").write_text(json.dumps(record, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     return copy
@@ -320,7 +324,14 @@ def _parameters(settings: Settings, name: str, source: Path) -> dict[str, Any]:
     if not source.is_file():
         names = sorted(path.stem for path in source.parent.glob("*.ipynb"))
         raise ParamsError(f"{source} is not there{near(name, names) or ';'} notebooks: {', '.join(names) or 'none'}")
-    declared, parameters = set(papermill.inspect_notebook(source)), settings.parameters(name)
+    try:
+        declared, parameters = set(papermill.inspect_notebook(source)), settings.parameters(name)
+    except ValueError as error:
+        raise ParamsError(f"{source}: {error}; save it once in JupyterLab with the kernel python3") from None
+    if not declared:
+        raise ParamsError(
+            f"{source}: no cell has the tag `parameters`, or that cell sets nothing; it needs data and model"
+        )
     if unknown := sorted(set(parameters) - declared):
         raise ParamsError(
             f"params.yaml, {name}: unknown parameter {', '.join(map(repr, unknown))}; "

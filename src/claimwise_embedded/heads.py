@@ -26,7 +26,7 @@ from claimwise_embedded.features import Evidence
 #: The column of ``claim_table`` with a checker's verdict, in log odds. The columns before it are features of the evidence.
 VERDICT = 67
 #: The checkers' weight in the mean with the trees. It is 0 for whole summaries, which are longer than the texts that checkers
-#: learned from (they read the first ``CLAIM_WORDS`` words). docs/development.md says how it was chosen.
+#: learned from (they read the first ``CLAIM_WORDS`` words). docs/how_the_models_were_made.md says how it was chosen.
 _CHECKERS_WEIGHT = {"claim": 0.5, "whole": 0.0}
 _TREES, _NUMBERS, _CHECKERS = "verifier.safetensors", "verifier.json", "verifier-checkers.safetensors"
 #: Standard deviations of the prior of slope and intercept, which limit how far demonstrations may change them.

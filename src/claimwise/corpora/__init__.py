@@ -72,5 +72,8 @@ def loader(name: str, loaders: Mapping[str, Loader] = LOADERS) -> Loader:
     claimwise.corpora.base.CorpusError: no corpus named 'sampel'; did you mean 'sample'? There are: sample, ...
     """
     if name not in loaders:
-        raise CorpusError(f"no corpus named {name!r}{near(name, loaders) or '.'} There are: {', '.join(loaders)}")
+        raise CorpusError(
+            f"no corpus named {name!r}{near(name, loaders) or '.'} There are: {', '.join(loaders)}. Files of yours are read with "
+            "`data: own`"
+        )
     return loaders[name]
