@@ -43,7 +43,7 @@ def project(folder):
     params = {
         "data": "sample",
         "model": "embedded",
-        "models": {"embedded": {"kind": "embedded"}, "other": {"kind": "magic"}},
+        "models": {"embedded": {"kind": "embedded"}, "other": {"kind": "lexical"}},
         "cache": "calls.sqlite",
         "notebooks": [],
         "datasets": {"sample": {"corpora": []}},
@@ -51,6 +51,7 @@ def project(folder):
         "score": {"metrics": []},
     }
     Path("params.yaml").write_text(yaml.safe_dump(params))
+    Path("magic.yaml").write_text("models: {other: {kind: magic}}")
 
 
 def write(rows, name="mine.jsonl"):
@@ -185,7 +186,10 @@ LEXICAL = ["score", "mine.jsonl", "--model", "lexical"]
                 "params.yaml has: embedded, embedded-zero-shot, lexical, claimwise-0.5b, claimwise-1.5b, claimwise-nli, claimwise-1.5b-zero-shot, claimwise-ensemble, claimwise-ensemble-zero-shot, claim-extractor, other",
             ],
         ),
-        (["score", "mine.jsonl", "--model", "other"], ["params.yaml, models.other: unknown kind of model 'magic'"]),
+        (
+            ["score", "mine.jsonl", "--params", "magic.yaml", "--model", "other"],
+            ["magic.yaml, models.other: unknown kind of model 'magic'"],
+        ),
         (
             ["score", "mine.jsonl", "--metric", "broken"],
             ["no prompt named 'no-such-prompt'", "`claimwise prompts` lists"],

@@ -322,3 +322,16 @@ def test_dvc_writes_the_shipped_file_as_it_stands(tmp_path):
     written = file.read_text(encoding="utf-8")
     assert [line for line in written.splitlines() if line not in text.splitlines()] == ["  draws: 500"]
     assert len(written.splitlines()) == len(text.splitlines())
+
+
+def test_a_wrong_model_is_named_where_it_stands_and_not_where_it_is_used(tmp_path):
+    content = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))
+    content["models"]["lexical"]["kind"] = "lexcal"
+    file = tmp_path / "params.yaml"
+    file.write_text(yaml.safe_dump(content), encoding="utf-8")
+    with pytest.raises(ParamsError) as caught:
+        params.read(file)
+    assert str(caught.value).startswith(
+        f"{file}, models.lexical: unknown kind of model 'lexcal'; did you mean 'lexical'"
+    )
+    assert "\n" not in str(caught.value)

@@ -266,23 +266,21 @@ def read(path: str | Path) -> Settings:
 
 
 def _wrong_entries(settings: Settings) -> Iterator[str]:
-    """Yield a line for each wrong metric or model.
-
-    Prompts and models are only checked if they are used: others may be for later.
-    """
+    """Yield a line for each wrong model or metric. Prompts are only checked if they are used: others may be for later."""
+    for name, entry in settings.models.items():
+        try:
+            models.check(entry)
+        except ClaimwiseError as error:
+            yield f"models.{name}: {error}"
     for name in settings.metrics:
         try:
             spec = specification(name, settings.metrics)
             if name in settings.score.metrics:
                 check_prompts(spec)
                 if spec.model:
-                    models.check(settings.model_entry(spec.model))
+                    settings.model_entry(spec.model)
         except ClaimwiseError as error:
             yield f"metrics.{name}: {error}"
-    try:
-        models.check(settings.models[settings.model])
-    except ClaimwiseError as error:
-        yield f"models.{settings.model}: {error}"
 
 
 def read_yaml(path: Path, may_be_empty: bool = False) -> dict[str, Any]:

@@ -81,7 +81,7 @@ class Results:
         self._tables, self._figures = (paths.results_folder(kind, data, model) / name for kind in ("tables", "figures"))
         for folder in (self._tables, self._figures):
             folder.mkdir(parents=True, exist_ok=True)
-        self._made_by = f"data: {data}; model: {model}, unless another is named"
+        self._scored_by = f"scores by {model}, unless another model is named"
 
     def table(self, table: pd.DataFrame, name: str) -> pd.DataFrame:
         """Write a table as csv (six significant digits, LF, UTF-8) and return it."""
@@ -92,10 +92,10 @@ class Results:
     def figure(self, figure: Figure, name: str) -> Figure:
         """Write a figure as PNG, without date or version in the file, and return it for the notebook to show.
 
-        A line below everything else says which data and which model made it: a figure is often seen alone.
+        A line below everything else says which model made the scores: a figure is often seen alone.
         """
         box, (width, height) = figure.get_tightbbox(), figure.get_size_inches()
-        figure.text(box.x0 / width, (box.y0 - 0.05) / height, self._made_by, size=8, color=PUBLISHED, va="top")
+        figure.text(box.x0 / width, (box.y0 - 0.05) / height, self._scored_by, size=8, color=PUBLISHED, va="top")
         figure.savefig(self._figures / f"{paths.plain(name)}.png", bbox_inches="tight", metadata={"Software": None})
         plt.close(figure)
         return figure
