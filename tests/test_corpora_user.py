@@ -592,3 +592,14 @@ def test_any_file_is_read_or_refused_with_a_line(tmp_path_factory, rows, noise, 
         except TableError as error:
             told = str(error)
         assert told.startswith(str(path)) if found is None else len(found.examples) == len(found.carried) > 0
+
+
+def test_a_wrong_value_is_named_by_the_users_column(tmp_path):
+    file = tmp_path / "mine.csv"
+    columns = {"label": "human", "id": "key"}
+    file.write_text("key,document,summary,human\na,It rained.,Rain.,faithful\n", encoding="utf-8")
+    with pytest.raises(TableError, match=r"line 2, column 'human' \(label\): found 'faithful', expected "):
+        user.read_files([file], columns)
+    file.write_text("key,document,summary,human\na,It rained.,Rain.,1\na,It snowed.,Snow.,1\n", encoding="utf-8")
+    with pytest.raises(TableError, match=r"line 3, column 'key' \(id\): 'a' stands in line 2 too; make it unique"):
+        user.read_files([file], columns)

@@ -19,7 +19,7 @@ file) and before it is written.
 
 import csv
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 import pandera.pandas as pa
@@ -179,12 +179,17 @@ SCHEMAS: dict[str, pa.DataFrameSchema] = {
 
 
 def validate(
-    table: pd.DataFrame, name: str, source: str = "table", places: Sequence[str] | None = None
+    table: pd.DataFrame,
+    name: str,
+    source: str = "table",
+    places: Sequence[str] | None = None,
+    theirs: Mapping[str, str] | None = None,
 ) -> pd.DataFrame:
     """Check a table against its schema, and return it with the schema's types and order of columns.
 
-    ``source`` (a file's path) and ``places`` (of the rows, e.g. ``line 7``) are used in errors. Without ``places``, rows
-    are numbered as in a csv file with a header, so the first one is ``row 2``.
+    ``source`` (a file's path), ``places`` (of the rows, e.g. ``line 7``) and ``theirs`` (the names of columns in that file,
+    if they are others) are used in errors. Without ``places``, rows are numbered as in a csv file with a header, so the first
+    one is ``row 2``.
 
     Raises:
         TableError: the table breaks its schema. The message names the source, the row, the column, what was found and
@@ -205,7 +210,8 @@ def validate(
         table = schema.validate(table, lazy=True)
     except SchemaErrors as error:
         places = places or [f"row {number}" for number in range(2, len(table) + 2)]
-        raise TableError(_explain(error.failure_cases, table, schema, source, places)) from None
+        names = {column: f"{other!r} ({column})" for column, other in (theirs or {}).items() if other != column}
+        raise TableError(_explain(error.failure_cases, table, schema, source, places, names)) from None
     return table[[column for column in schema.columns if column in table.columns]]
 
 
@@ -214,7 +220,12 @@ _MAX_ERRORS = 5
 
 
 def _explain(
-    failures: pd.DataFrame, table: pd.DataFrame, schema: pa.DataFrameSchema, source: str, places: Sequence[str]
+    failures: pd.DataFrame,
+    table: pd.DataFrame,
+    schema: pa.DataFrameSchema,
+    source: str,
+    places: Sequence[str],
+    names: Mapping[str, str],
 ) -> str:
     """The first few of pandera's failure cases, as sentences that tell a user what to do."""
     required = [name for name, column in schema.columns.items() if column.required]
@@ -228,7 +239,7 @@ def _explain(
             messages.append(f"{source}: unknown column {case.failure_case!r}; expected {', '.join(schema.columns)}")
         elif case.check == "multiple_fields_uniqueness":
             row = int(case.index)
-            messages.append(f"{source}, {places[row]}, {_duplicate_key(table, schema.unique, row, places)}")
+            messages.append(f"{source}, {places[row]}, {_duplicate_key(table, schema.unique, row, places, names)}")
         elif not pd.isna(case.index):
             column, found = schema.columns[case.column], case.failure_case
             if pd.api.types.is_scalar(found) and pd.isna(found):  # pandas turns None among texts into NaN
@@ -238,8 +249,8 @@ def _explain(
                 kind = f" (a NUL byte at character {found.index(chr(0))})"
                 expected += " without NUL bytes"
             messages.append(
-                f"{source}, {places[int(case.index)]}, column {case.column!r}: found {shorten(found)}{kind}, "
-                f"expected {expected}"
+                f"{source}, {places[int(case.index)]}, column {names.get(case.column, repr(case.column))}: found "
+                f"{shorten(found)}{kind}, expected {expected}"
             )
         elif case.column not in columns_with_row:
             messages.append(f"{source}, column {case.column!r}: {case.failure_case} ({case.check})")
@@ -248,10 +259,13 @@ def _explain(
     return "\n".join(messages[:_MAX_ERRORS]) + more
 
 
-def _duplicate_key(table: pd.DataFrame, key: list[str], row: int, places: Sequence[str]) -> str:
+def _duplicate_key(
+    table: pd.DataFrame, key: list[str], row: int, places: Sequence[str], names: Mapping[str, str]
+) -> str:
     """The message about a row that has the same key as an earlier row."""
     first = places[int((table[key] == table.loc[row, key]).all(axis=1).idxmax())]
-    columns, values = (", ".join(map(repr, names)) for names in (key, table.loc[row, key]))
+    columns = ", ".join(names.get(name, repr(name)) for name in key)
+    values = ", ".join(map(repr, table.loc[row, key]))
     if len(key) == 1:
         return f"column {columns}: {values} stands in {first} too; make it unique"
     return f"columns {columns}: {values} stand together in {first} too; change one of them, or leave one row out"

@@ -140,7 +140,7 @@ def _user_file(
     if own:  # what is shown as the summary
         summaries = ["\n".join(group) for group in claims]
         rows = [(place, {"summary": text} | row) for (place, row), text in zip(rows, summaries, strict=True)]
-    examples = _examples(rows, path, before, system)
+    examples = _examples(rows, path, before, system, columns)
     hints = list(_hints(rows, list(beside), known, path, claims, caller))
     if own:
         examples["claims"] = claims
@@ -289,7 +289,9 @@ def parse_columns(entries: Iterable[str]) -> dict[str, str]:
     return columns
 
 
-def _examples(rows: list[Row], path: Path, before: int, system: str) -> pd.DataFrame:
+def _examples(
+    rows: list[Row], path: Path, before: int, system: str, columns: Mapping[str, str]
+) -> pd.DataFrame:
     """The rows as a validated ``examples`` table. Values that cannot be read are left for the schema to refuse."""
     fields = [name for name in FIELDS if name != "claims"]
     table = pd.DataFrame({name: [row.get(name) for _, row in rows] for name in fields}, dtype=object)
@@ -309,7 +311,7 @@ def _examples(rows: list[Row], path: Path, before: int, system: str) -> pd.DataF
         math.nan if _absent(value) else _LABELS.get(str(value).strip().lower(), value) for value in table["label"]
     ]
     table = table.assign(corpus=stem(path), document_id="computed below, of valid documents")
-    table = schema.validate(table, "examples", str(path), [place for place, _ in rows])
+    table = schema.validate(table, "examples", str(path), [place for place, _ in rows], columns)
     return table.assign(document_id=table["document"].map(schema.document_id)).astype(
         {name: "str" for name in table if name != "label"}
     )
