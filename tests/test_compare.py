@@ -286,16 +286,19 @@ def test_a_wrong_result_is_a_message(results, message):
     assert "AUC" not in done.output
 
 
-def test_columns_are_those_that_the_results_were_made_with():
+def test_columns_are_those_of_all_results_and_those_given():
     summaries = ["Dogs barked.", TEXT] * 6
     rows = [{"article": f"{TEXT} {n}", "short": summary, "human": n % 2} for n, summary in enumerate(summaries)]
     write_jsonl(rows, "named.jsonl")
-    named = [
-        f"--column={field}={name}"
-        for field, name in [("document", "article"), ("summary", "short"), ("label", "human")]
-    ]
-    for model in ("lexical", "embedded"):
+    texts, label = ["--column=document=article", "--column=summary=short"], "--column=label=human"
+    for model, named in (("lexical", texts), ("embedded", [*texts, label])):
         CliRunner().invoke(cli.app, ["score", "named.jsonl", "--metric=sentences", f"--model={model}", *named])
-    results = [Path("named.sentences.lexical.csv"), Path("named.sentences.csv")]
-    found = compare(Path("named.jsonl"), results).query("measure == 'auc'")
-    assert found["value"].tolist() == [1, 1]
+    without, with_label = Path("named.sentences.lexical.csv"), Path("named.sentences.csv")
+    for results in ([without, with_label], [with_label, without]):
+        assert compare(Path("named.jsonl"), results).query("measure == 'auc'")["value"].tolist() == [1, 1]
+    with_label.unlink()
+    write_jsonl(({**row, "system": "ab"[n % 2]} for n, row in enumerate(rows)), "named.jsonl")
+    assert (
+        compare(Path("named.jsonl"), [without], columns={"label": "human"}).query("measure == 'auc'")["value"].item()
+        == 1
+    )

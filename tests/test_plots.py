@@ -119,6 +119,20 @@ def test_a_png_has_the_same_bytes_every_time_and_names_no_program(tmp_path, monk
     assert not plt.get_fignums()  # a figure that stays open would be shown twice
 
 
+def test_a_figure_says_below_everything_else_which_model_made_the_scores(tmp_path, monkeypatch):
+    (tmp_path / "notebooks").mkdir()
+    (tmp_path / "params.yaml").touch()
+    monkeypatch.chdir(tmp_path)
+    figure = plot(title="Agreement")
+    before = figure.get_tightbbox()
+    Results("sample", "lexical", "toy").figure(figure, "one")
+    [line] = [text for text in figure.texts if "scores by" in text.get_text()]
+    assert line.get_text() == "scores by lexical, unless another model is named"
+    box = line.get_window_extent().transformed(figure.dpi_scale_trans.inverted())
+    assert box.y1 < before.y0
+    assert box.x0 == pytest.approx(before.x0)
+
+
 def test_a_name_with_dollars_in_a_figure_is_no_formula(tmp_path):
     names = [r"$\href{javascript:x}{", r"$\frac$", "a $5 b $6", "x"]
     plot(ROWS.assign(metric=names)).savefig(tmp_path / "f.png")

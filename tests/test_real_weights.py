@@ -69,6 +69,8 @@ def test_a_file_of_ones_own_is_named_as_it_is(smollm2, tmp_path):
     file = Path(smollm2["model"], smollm2["file"])
     expected = weights.fingerprint(TransformersOptions(model=str(file.parent), file=file.name))
     assert weights.fingerprint(TransformersOptions(model=str(file))) == expected
+    with pytest.raises(ModelError, match=r"/none/absent\.gguf is not there"):
+        models.load({"kind": "transformers", "model": "/none/absent.gguf"}).verify([DOCUMENT], [CLAIMS], ZERO)
     (tmp_path / "copy.gguf").symlink_to(file)
     with pytest.raises(ModelError, match=r"For the GGUF file in that folder name it: .*copy\.gguf$"):
         models.load({"kind": "transformers", "model": str(tmp_path)}).verify([DOCUMENT], [CLAIMS], ZERO)

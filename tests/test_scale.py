@@ -603,7 +603,7 @@ def test_a_warning_of_a_frame_of_dask_does_not_point_into_dask(scheduler, place)
         ),
         (
             lambda rows: rows.assign(score=1),
-            "column 'score' would stand twice; rename it in the data frame, or give only the columns document and summary",
+            "column 'score' would appear twice; rename it in the data frame, or give only the columns document and summary",
         ),
         (pa.Table.from_pandas, r"expected a data frame of pandas or Dask, got one of pyarrow; give its to_pandas\(\)"),
     ],

@@ -96,7 +96,7 @@ def _scored_frame(frame: Any, metric: str, model: AnyModel) -> Any:
         )
     if twice := [name for name in _ADDED if name in frame.columns]:
         raise ClaimwiseError(
-            f"column {twice[0]!r} would stand twice; rename it in the data frame, or give only the columns document and summary"
+            f"column {twice[0]!r} would appear twice; rename it in the data frame, or give only the columns document and summary"
         )
     if not lazy:
         return _scored_part(frame, metric, model)

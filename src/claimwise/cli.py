@@ -112,7 +112,7 @@ def score(
     name: Annotated[
         str | None,
         typer.Option(
-            help="With --model openai: the model's name there. With --model transformers: a folder or hub id.",
+            help="With --model openai: the model's name there. With --model transformers: a folder, a GGUF file or a hub id.",
             rich_help_panel=_ASKED,
         ),
     ] = None,
@@ -257,7 +257,7 @@ def compare(
     ],
     column: Annotated[
         list[str] | None,
-        typer.Option(help="FIELD=COLUMN, as for `score`. Default: the columns that the results were made with."),
+        typer.Option(help="FIELD=COLUMN, as for `score`, beside those that the results were made with."),
     ] = None,
     out: Annotated[
         Path | None,
@@ -318,7 +318,7 @@ def list_models(params: Params = PARAMS) -> None:
             raise ClaimwiseError(f"{params}, models.{name}: {error}") from None
         typer.echo(f"{name:<{width}} {describe(settings.models[name])}")
     typer.echo(f"{'openai':<{width}} any of an OpenAI-compatible server: --base-url and --name")
-    typer.echo(f"{'transformers':<{width}} any checkpoint: --name, a folder or hub id")
+    typer.echo(f"{'transformers':<{width}} any checkpoint: --name, a folder, a GGUF file or a hub id")
 
 
 @app.command("prompts")

@@ -38,7 +38,7 @@ _ALIASES = {
     "document": "article source text premise context contexts retrieved_contexts retrieval_context".split(),
     "summary": "highlights response reference answer actual_output prediction hypothesis candidate completion".split(),
     "id": "item item_id example_id uid uuid key index".split(),
-    "label": "human gold faithful faithfulness consistent consistency factual is_factual".split(),
+    "label": "human faithful faithfulness consistent consistency factual is_factual".split(),
     "system": "model model_name model_id generator summarizer summariser".split(),
     "split": "fold partition subset".split(),
 }
@@ -197,7 +197,7 @@ def read_files(
 def _among_others(found: UserFile, path: Path) -> UserFile:
     """One of several files, with ids that are unique among all."""
     if "file" in found.carried:
-        raise TableError(f"{path}: column 'file' would stand twice; rename it")
+        raise TableError(f"{path}: column 'file' would appear twice; rename it")
     return replace(
         found,
         examples=found.examples.assign(id=f"{path}:" + found.examples["id"]),
@@ -289,9 +289,7 @@ def parse_columns(entries: Iterable[str]) -> dict[str, str]:
     return columns
 
 
-def _examples(
-    rows: list[Row], path: Path, before: int, system: str, columns: Mapping[str, str]
-) -> pd.DataFrame:
+def _examples(rows: list[Row], path: Path, before: int, system: str, columns: Mapping[str, str]) -> pd.DataFrame:
     """The rows as a validated ``examples`` table. Values that cannot be read are left for the schema to refuse."""
     fields = [name for name in FIELDS if name != "claims"]
     table = pd.DataFrame({name: [row.get(name) for _, row in rows] for name in fields}, dtype=object)
@@ -398,7 +396,7 @@ def _hints(
     caller: Caller,
 ) -> Iterator[str]:
     """Without a hint, a misspelt optional column would silently be ignored: no label, or the system ``user``."""
-    absent = set(FIELDS) - {"claims"} - known
+    absent = set(FIELDS) - {"claims", *_TEXTS} - known  # texts are there, or claims are in the summary's place
     if "claims" in columns:
         how = _how({"claims": "claims"}, path, caller)
         yield f"{path}: column 'claims' is carried through unread, the summaries are scored; to verify it say so: {how}"
@@ -409,6 +407,7 @@ def _hints(
         alias = next((name for name in sorted(absent) if column.strip().lower() in _ALIASES.get(name, ())), None)
         close = alias or nearest(column, sorted(absent - {"id"})) or nearest(column, absent & {"id"}, cutoff=0.75)
         if close and column not in FIELDS:
+            absent.discard(close)  # one hint a field
             said = f"{path}: column {column!r} is carried through unread; did you mean {close!r}?"
             yield f"{said} Say so: {_how({close: column}, path, caller)}"
     if places := [place for place, row in rows if _is_list_as_text(row["document"])]:

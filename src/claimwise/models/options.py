@@ -5,6 +5,7 @@ docs/models.md explains each option in a table. A test compares these tables wit
 
 import re
 from collections.abc import Collection, Mapping
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -101,12 +102,11 @@ class TransformersOptions(LanguageModelOptions):
     @model_validator(mode="before")
     @classmethod
     def _split_file(cls, given: Any) -> Any:
-        """Read a ``model`` that is a GGUF file, or that of a hub id, as its folder and ``file``."""
+        """Read a ``model`` that is a GGUF file as its folder and ``file``."""
         model = given.get("model") if isinstance(given, Mapping) else None
-        if not isinstance(model, str) or not model.lower().endswith(".gguf") or "file" in given:
+        if not isinstance(model, str) or not model.lower().endswith(".gguf") or given.get("file"):
             return given
-        folder, _, file = model.rpartition("/")
-        return {**given, "model": folder or ".", "file": file}
+        return {**given, "model": str(Path(model).parent), "file": Path(model).name}
 
 
 def without_credentials(address: str) -> str:

@@ -216,6 +216,8 @@ def gguf_file(model: str, revision: str | None, file: str) -> Path:
     folder = paths.located(model)
     if (path := folder / file).is_file():
         return path
+    if Path(model).is_absolute() and not folder.is_dir():
+        raise ModelError(f"kind transformers: {path} is not there; correct the path, or name a hub id")
     weights = os.environ.get(WEIGHTS)
     if weights and (copies := sorted(Path(weights).rglob(file))):
         return copies[0]

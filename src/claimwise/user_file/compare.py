@@ -58,7 +58,7 @@ def compare(
         file: the examples, as ``claimwise score`` reads them.
         results: what ``claimwise score`` wrote about them.
         out: where to write the table; None writes nothing.
-        columns: see ``user.read_files``; none are those that the examples were scored with.
+        columns: see ``user.read_files``, beside those that the results were made with.
 
     Returns:
         One row per ``measure`` and ``result``, for systems also per ``system``. A row with ``against`` is a difference (result
@@ -74,15 +74,15 @@ def compare(
     taken = dict.fromkeys(files, "the examples") | dict.fromkeys(results, "a result")
     output.check(taken, out, scores="the comparison")
     hashes = {str(path): pooch.file_hash(path) for path in files if path.is_file()}
-    # Without columns, those that the examples were scored with.
-    columns = columns or next(filter(None, (_record(path).get("columns") for path in results)), None)
-    examples = read_files(files, columns).examples
+    records = {path: _record(path) for path in results}
+    for path, record in records.items():
+        _check_record(path, record, file, hashes)
+    recorded = {field: name for record in records.values() for field, name in record.get("columns", {}).items()}
+    examples = read_files(files, recorded | dict(columns or {})).examples
     names = {path: path.name for path in results}
     if len(set(names.values())) < len(names):
         names = {path: str(path) for path in results}
     scores = {name: _scores(path, file, set(examples["id"])) for path, name in names.items()}
-    for path in results:
-        _check_record(path, file, hashes)
     several_systems = len(set(examples["system"])) > 1
     if len(results) < 2 and not several_systems:
         raise ClaimwiseError(
@@ -290,12 +290,12 @@ def _record(path: Path) -> dict[str, Any]:
     return json.loads(record.read_text(encoding="utf-8")) if results_of(record) else {}
 
 
-def _check_record(path: Path, file: Path, hashes: Mapping[str, str]) -> None:
+def _check_record(path: Path, record: Mapping[str, Any], file: Path, hashes: Mapping[str, str]) -> None:
     """Refuse a result of another file by its record: an id may be a row's number, which other files have, too.
 
     If only the content has changed, as when labels were added, there is a warning.
     """
-    scored = _record(path).get("files", {})
+    scored = record.get("files", {})
     if not hashes or not scored or None in scored.values() or set(scored.values()) == set(hashes.values()):
         return
     if {Path(name).name for name in scored} != {Path(name).name for name in hashes}:

@@ -122,11 +122,11 @@ def check(
             )
         name, kinds = path.name.lower(), _KINDS[what]
         kind = next((end for end in _NEVER_PACKED if name.endswith(end)), Path(name.removesuffix(".gz")).suffix)
-        special = path.exists() and not path.is_file()  # such as /dev/null, which needs no ending
+        special = path.is_relative_to("/dev") or (path.exists() and not path.is_file())  # these need no ending
         if kind not in kinds and (kind or not special):
             raise ClaimwiseError(
-                f"{path}: {what} cannot be written in this form; name a file that ends in {' or '.join(kinds)}, got "
-                f"{repr(kind) if kind else 'no ending'}"
+                f"{path}: {what} cannot be written in this form; name a file that ends in {' or '.join(kinds)}"
+                + (f", got {kind!r}" if kind else "")
             )
         taken[path.resolve()] = what
     record = record_beside(out, claims, page)

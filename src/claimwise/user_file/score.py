@@ -104,7 +104,7 @@ def score(
         *(["claims"] if nested else []),
     ]
     if twice := [name for name in carried if name in ours]:
-        raise TableError(f"{file}: column {twice[0]!r} would stand twice in {out}; rename it in {file}")
+        raise TableError(f"{file}: column {twice[0]!r} would appear twice in {out}; rename it in {file}")
     doubts = warnings(entry.get("kind"), examples, prompt) if asked and not dry_run else ()
     for line in (*found.hints, *(f"warning: {doubt}" for doubt in doubts)):
         typer.echo(line, err=True)
@@ -130,8 +130,7 @@ def score(
     band = band if cut is None else None
     called = None
     if cut is not None:
-        undecided = scores["score"].isna() | ((entry.get("kind") == "embedded") & ~decisions.in_english(rows))
-        scores[decisions.DECISION] = (scores["score"] > cut).astype("Int64").mask(undecided)
+        scores[decisions.DECISION] = (scores["score"] > cut).astype("Int64").mask(scores["score"].isna())
         called = scores[decisions.DECISION].map({1: decisions.YES, 0: decisions.NO}).fillna("").tolist()
     if band:
         called = decisions.verdicts(rows, band, judged)
@@ -231,12 +230,10 @@ def chosen(
         finished calls.
     """
     if model is None and "model" in options and "base_url" not in options:
-        kind = (
-            "transformers" if Path(options["model"]).exists() else "openai"
-        )  # else documents would go to a vendor unasked
+        # With a vendor's server as the default, documents would go there unasked.
         raise models.ModelError(
-            f"--name {options['model']} needs --model: openai for a server's model, transformers for a checkpoint; here "
-            f"perhaps --model {kind}"
+            f"--name {options['model']} needs --model: transformers (a checkpoint), openai (a model of a server), or an entry of "
+            "`models`"
         )
     settings = read_settings(params)
     spec = _specification(metric, settings.metrics, prompt)

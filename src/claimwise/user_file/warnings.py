@@ -59,8 +59,9 @@ def warnings(kind: str, examples: pd.DataFrame, prompts: Sequence[str]) -> Itera
                 f"{counted(count, name)} {'is' if count == 1 else 'are'} a word for nothing (NaN, None, null), which is scored "
                 "as a text; leave such cells empty"
             )
-    longer = int((examples["summary"].str.len() > examples["document"].str.len()).sum())
-    if len(examples) >= _FEWEST and 2 * longer > len(examples):
+    lengths = examples[["document", "summary"]].apply(lambda texts: texts.str.len())
+    longer = int(((lengths["document"] > 0) & (lengths["summary"] > lengths["document"])).sum())
+    if "claims" not in examples and len(examples) >= _FEWEST and 2 * longer > len(examples):
         yield f"{longer} of {len(examples)} summaries are longer than their documents: are the two exchanged?"
     if kind not in _READ:  # a language model
         return
