@@ -324,9 +324,10 @@ def _parameters(settings: Settings, name: str, source: Path) -> dict[str, Any]:
     if not source.is_file():
         names = sorted(path.stem for path in source.parent.glob("*.ipynb"))
         raise ParamsError(f"{source} is not there{near(name, names) or ';'} notebooks: {', '.join(names) or 'none'}")
+    parameters = settings.parameters(name)
     try:
-        declared, parameters = set(papermill.inspect_notebook(source)), settings.parameters(name)
-    except ValueError as error:
+        declared = set(papermill.inspect_notebook(source))
+    except ValueError as error:  # no kernel is named
         raise ParamsError(f"{source}: {error}; save it once in JupyterLab with the kernel python3") from None
     if not declared:
         raise ParamsError(
