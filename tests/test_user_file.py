@@ -954,9 +954,7 @@ def test_a_word_for_nothing_is_warned_of(capsys):
 def test_exchanged_columns_are_noticed(rows, told, capsys):
     write(rows, "plain.jsonl")
     score("plain.jsonl", metric="sentences", model="lexical")
-    assert (
-        "6 of 6 summaries are longer than their documents: are the two exchanged?" in capsys.readouterr().err
-    ) == told
+    assert ("summaries are longer than their documents: are the two exchanged?" in capsys.readouterr().err) == told
 
 
 def test_a_name_without_a_model_sends_nothing_to_a_vendor(monkeypatch):

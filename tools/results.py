@@ -23,19 +23,32 @@ def _read(file: Path) -> tuple[list[str], list[dict[str, Any]]]:
     return list(table), table.to_dict("records")
 
 
+def _rows(tables: Path, table: str, names: set[str]) -> list[dict[str, Any]]:
+    """A table's rows.
+
+    Raises:
+        ResultsError: there is no such table, or no column of one of these names.
+    """
+    file = tables / f"{table}.csv"
+    if not file.is_file():
+        raise ResultsError(f"{TEMPLATE}: found the table {table!r}, expected {file} to be there")
+    columns, rows = _read(file)
+    if missing := names - set(columns):
+        raise ResultsError(f"{TEMPLATE}: {table} has no column {missing.pop()!r}; it has {', '.join(columns)}")
+    return rows
+
+
 def cell(tables: Path, table: str, column: str, **where: Any) -> Any:
     """The value of a column in the one row of a table whose other columns are as given.
 
     Raises:
         ResultsError: there is no such table or column, or not exactly one such row.
     """
-    file = tables / f"{table}.csv"
-    if not file.is_file():
-        raise ResultsError(f"{TEMPLATE}: found the table {table!r}, expected {file} to be there")
-    columns, rows = _read(file)
-    if missing := {column, *where} - set(columns):
-        raise ResultsError(f"{TEMPLATE}: {table} has no column {missing.pop()!r}; it has {', '.join(columns)}")
-    found = [row for row in rows if all(str(row[name]) == str(wanted) for name, wanted in where.items())]
+    found = [
+        row
+        for row in _rows(tables, table, {column, *where})
+        if all(str(row[name]) == str(wanted) for name, wanted in where.items())
+    ]
     if len(found) != 1:
         raise ResultsError(f"{TEMPLATE}: {table} has {len(found)} rows with {where}, expected one")
     return found[0][column]
@@ -53,8 +66,7 @@ def signed(tables: Path, table: str, column: str, digits: int = 1, **where: Any)
 
 def below(tables: Path, table: str, column: str, limit: float) -> str:
     """How many rows of a table have a value below a limit, such as a p below .05."""
-    _, rows = _read(tables / f"{table}.csv")
-    return str(sum(row[column] < limit for row in rows))
+    return str(sum(row[column] < limit for row in _rows(tables, table, {column})))
 
 
 def interval(
