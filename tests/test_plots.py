@@ -72,6 +72,7 @@ def test_a_method_has_its_colour_in_every_figure_and_others_may_be_given_one():
     )
     assert first[0] == second[0] == to_rgb(COLOURS["ACUEval"])
     assert second[1] == to_rgb("0.25") != first[1]
+    assert first[1] not in map(to_rgb, COLOURS.values())  # nobody takes it for another method
 
 
 def test_series_on_one_line_do_not_hide_each_other_and_are_named():
@@ -127,7 +128,7 @@ def test_a_figure_says_below_everything_else_which_model_made_the_scores(tmp_pat
     before = figure.get_tightbbox()
     Results("sample", "lexical", "toy").figure(figure, "one")
     [line] = [text for text in figure.texts if "scores by" in text.get_text()]
-    assert line.get_text() == "scores by lexical, unless another model is named"
+    assert line.get_text() == "scores by lexical, unless another model is named; FENICE's by its NLI model"
     box = line.get_window_extent().transformed(figure.dpi_scale_trans.inverted())
     assert box.y1 < before.y0
     assert box.x0 == pytest.approx(before.x0)

@@ -13,7 +13,8 @@ import pandas as pd
 
 from claimwise.analysis.measures import Array, balanced_accuracy
 
-#: Draws of a test: more than for an interval, because its p is multiplied by the number of comparisons.
+#: Draws of a test: more than for an interval, because its p is multiplied by the number of comparisons. With fifty of them a
+#: corrected p near .05 rests on about five draws, so it moves by .01 to .02 from seed to seed.
 TEST_DRAWS = 10_000
 #: Most weights in memory at once: those for 10,000 draws over 10,000 rows would take 800 MB.
 _MAX_WEIGHTS = 20_000_000

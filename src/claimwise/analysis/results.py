@@ -27,6 +27,8 @@ METHODS = {
 #: The colour of each method in all figures, from a palette for colour-blind readers.
 COLOURS = dict(zip(METHODS.values(), sns.color_palette("colorblind"), strict=False)) | {"word overlap": "black"}
 COLOURS[METHODS["fenice-student"]] = COLOURS[METHODS["fenice-t5"]]
+METHODS["fenice-t5 (published)"] = "FENICE (published)"  # its authors' scores of each summary
+COLOURS[METHODS["fenice-t5 (published)"]] = "0.25"
 # Metrics with a language model of their own (`model` in their entry of params.yaml) have the colour of their method.
 _LANGUAGE_MODELS = {
     "qwen": "Qwen 1.5B",
@@ -81,7 +83,7 @@ class Results:
         self._tables, self._figures = (paths.results_folder(kind, data, model) / name for kind in ("tables", "figures"))
         for folder in (self._tables, self._figures):
             folder.mkdir(parents=True, exist_ok=True)
-        self._scored_by = f"scores by {model}, unless another model is named"
+        self._scored_by = f"scores by {model}, unless another model is named; FENICE's by its NLI model"
 
     def table(self, table: pd.DataFrame, name: str) -> pd.DataFrame:
         """Write a table as csv (six significant digits, LF, UTF-8) and return it."""
