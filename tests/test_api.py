@@ -370,5 +370,9 @@ def test_the_package_imports_nothing_for_it_before_it_is_asked_for():
 
 @pytest.mark.parametrize("model", ["claimwise-nli", {"kind": "transformers", "model": "m", "only_verifies": True}])
 def test_a_model_that_would_have_no_part_in_the_scores_is_refused_before_it_is_loaded(model):
-    with pytest.raises(metrics.MetricError, match=r"this model only verifies.* Take the metric 'nli'"):
-        claimwise.score(RAIN, "It rained in Rome.", metric="fenice", model=model)
+    for texts in (
+        (RAIN, "It rained in Rome."),
+        (pd.DataFrame({"document": [RAIN], "summary": ["It rained in Rome."]}),),
+    ):
+        with pytest.raises(metrics.MetricError, match=r"this model only verifies.* Take the metric 'nli'"):
+            claimwise.score(*texts, metric="fenice", model=model)

@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from hypothesis import given
@@ -100,6 +101,23 @@ def test_nan_comes_back_as_nan(cache):
 def test_more_keys_than_a_statement_takes(cache):
     cache.put({str(i): i for i in range(3000)}, model="m", role="r")
     assert len(cache.get([str(i) for i in range(3000)])) == 3000
+
+
+def test_threads_share_a_cache(cache):
+    def store(n):
+        cache.put({f"{n}-{i}": [n, i] for i in range(5)}, model="m", role="verify")
+        return cache.get([f"{n}-{i}" for i in range(5)])
+
+    with ThreadPoolExecutor(8) as threads:
+        found = list(threads.map(store, range(200)))
+    assert found == [{f"{n}-{i}": [n, i] for i in range(5)} for n in range(200)]
+
+
+def test_the_calls_of_another_file_are_added_and_those_here_stay(cache, file):
+    ResponseCache(file).put({"a": 1, "b": 2}, model="m", role="verify")
+    cache.put({"a": 0}, model="m", role="judge")
+    cache.add(file)
+    assert cache.get(["a", "b"]) == {"a": 0, "b": 2}
 
 
 def test_a_put_is_all_or_nothing(cache):

@@ -286,6 +286,22 @@ def test_a_wrong_result_is_a_message(results, message):
     assert "AUC" not in done.output
 
 
+def test_results_of_another_file_or_of_other_columns_are_refused():
+    for name in ("mine.jsonl", "other.jsonl"):
+        write_jsonl(({"document": f"{TEXT} {n}", "short": TEXT, "long": TEXT} for n in range(12)), name)
+    for column in ("short", "long"):
+        arguments = ["mine.jsonl", "--metric=word-overlap", f"--column=summary={column}", f"--out={column}.csv"]
+        assert CliRunner().invoke(cli.app, ["score", *arguments]).exit_code == 0
+    message = "results of different columns cannot be compared: summary is 'short' in short.csv and 'long' in long.csv"
+    with pytest.raises(ClaimwiseError, match=message):
+        compare(Path("mine.jsonl"), [Path("short.csv"), Path("long.csv")])
+    folder = ["other.jsonl", "--metric=word-overlap", "--column=summary=short", "--out=scores/"]
+    assert CliRunner().invoke(cli.app, ["score", *folder]).exit_code == 0
+    assert CliRunner().invoke(cli.app, ["merge", "scores/", "merged.csv"]).exit_code == 0
+    with pytest.raises(ClaimwiseError, match=r"merged.csv: a result of .*other.jsonl, expected one of mine.jsonl"):
+        compare(Path("mine.jsonl"), [Path("short.csv"), Path("merged.csv")])
+
+
 def test_columns_are_those_of_all_results_and_those_given():
     summaries = ["Dogs barked.", TEXT] * 6
     rows = [{"article": f"{TEXT} {n}", "short": summary, "human": n % 2} for n, summary in enumerate(summaries)]

@@ -30,6 +30,7 @@ from claimwise.corpora.user import read_in_steps
 from claimwise.corpora.user_rows import expanded, read_rows
 from claimwise.errors import ClaimwiseError
 from claimwise.metrics import DEFAULT_METRICS, evaluate, specification
+from claimwise.models.cache import ResponseCache
 from claimwise.params import Engine
 from claimwise.scale import dask_engine, run
 from claimwise.scale.parts import read, split
@@ -624,9 +625,23 @@ def test_the_pipelines_tables_are_those_of_one_process(tmp_path, examples_table,
     recorded = pd.DataFrame(recorded, columns=["example_id", "decomposer", "claim_index", "claim"])
     spec, entry = specification(metric, DEFAULT_METRICS), {"kind": "embedded"}
     expected = evaluate(metric, spec, models.load(entry), table, recorded=recorded, progress=False)
-    found = evaluate_in_parts(metric, spec, entry, table, recorded, tmp_path / "parts", engine)
+    found = evaluate_in_parts(metric, spec, entry, table, recorded, tmp_path / "c.sqlite", tmp_path / "parts", engine)
     for name in ("claims", "verdicts", "scores"):
         pd.testing.assert_frame_equal(getattr(found, name), getattr(expected, name))
+    assert not (tmp_path / "parts").exists()
+    assert ResponseCache(tmp_path / "c.sqlite").stats()  # the next run asks nothing
+
+
+def test_what_a_schedulers_workers_asked_is_kept_in_the_pipelines_file(tmp_path, examples_table, scheduler):
+    table = examples_table(*examples().drop(columns="note").head(6).to_dict("records"))
+    spec, entry = specification("holistic", DEFAULT_METRICS), {"kind": "embedded"}
+    none = pd.DataFrame(columns=["example_id", "decomposer", "claim_index", "claim"])
+    with worker(scheduler[0]):
+        places = tmp_path / "calls.sqlite", tmp_path / "parts", Engine(kind="dask", scheduler=scheduler[0])
+        evaluate_in_parts("holistic", spec, entry, table, none, *places)
+    model = models.load(entry, tmp_path / "calls.sqlite")
+    model.model.judge = lambda *_: pytest.fail("asked")
+    assert evaluate("holistic", spec, model, table, progress=False).scores["score"].notna().all()
     assert not (tmp_path / "parts").exists()
 
 
@@ -644,7 +659,8 @@ def test_a_stage_in_parts_that_was_killed_asks_nothing_twice(tmp_path, examples_
     def score():
         spec, entry = specification("holistic", DEFAULT_METRICS), {"kind": "embedded"}
         none = pd.DataFrame(columns=["example_id", "decomposer", "claim_index", "claim"])
-        return evaluate_in_parts("holistic", spec, entry, table, none, tmp_path / "parts", Engine())
+        places = tmp_path / "calls.sqlite", tmp_path / "parts"
+        return evaluate_in_parts("holistic", spec, entry, table, none, *places, Engine())
 
     monkeypatch.setattr(EmbeddedModel, "judge", judged)
     with pytest.raises(KeyboardInterrupt):

@@ -1,6 +1,7 @@
 """Sentences and words with their positions."""
 
 import time
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
 
@@ -43,6 +44,14 @@ def test_a_span_is_its_place_in_the_text(whole):
 def test_no_word_is_lost_between_sentences(whole):
     kept = "".join("".join(span.text for span in text.sentences(whole)).split())
     assert kept == "".join(whole.split())
+
+
+def test_threads_read_at_once_what_each_reads_alone():
+    texts = [f"Dr. No. {n} met {n} spies in Rome. It rained. He left at {n % 12} p.m. on foot." for n in range(400)]
+    alone = list(map(text.sentences, texts))
+    text._sentences.cache_clear()
+    with ThreadPoolExecutor(4) as threads:
+        assert list(threads.map(text.sentences, texts)) == alone
 
 
 def test_no_character_of_a_text_is_taken_for_a_mark_of_pysbd():

@@ -48,6 +48,7 @@ def test_what_a_short_file_leaves_out_is_default():
     mine = {"mine": {"judge": "word-overlap"}}
     found = read({"metrics": mine, "cache": "calls.sqlite"})
     assert (found.metrics, found.model, found.cache) == (DEFAULT_METRICS | mine, "embedded", Path("calls.sqlite"))
+    assert read({"cache": "~/calls.sqlite"}).cache == Path.home() / "calls.sqlite"
 
 
 def test_of_the_pipelines_file_nothing_is_filled_in():

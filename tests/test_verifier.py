@@ -215,3 +215,11 @@ def test_what_it_would_ask_is_counted_without_a_verdict_on_claims_that_nobody_ma
     claims = [[claim.text for claim in found.claims] for found in dry.decompose(["It rained."], DECOMPOSE)]
     assert all(math.isnan(verdict.support) for verdict in dry.verify([DOCUMENT], claims, ZERO)[0])
     assert (dry.cache.usage.calls, model.language_model.asked) == (1, [])
+
+
+def test_a_dry_run_stores_nothing_of_the_other_model_either():
+    store = ResponseCache(":memory:")
+    other = models.load({"kind": "embedded"}, store)
+    dry = dry_run(Verifier(Scripted(lambda prompt: pytest.fail("asked")), store, None, other))
+    assert dry.decompose(["It rained."], DECOMPOSE)[0].claims
+    assert (store.stats(), dry.cache.usage.calls) == ([], 0)

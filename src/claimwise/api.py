@@ -49,7 +49,7 @@ def score(
             so do missing documents.
         metric: one of ``metrics.DEFAULT_METRICS``.
         model: a name of ``DEFAULT_MODELS``; a kind and its options, for example ``{"kind": "openai", "model":
-            "gpt-4.1-mini"}`` (docs/models.md); or a loaded model (``models.load``), which remembers what it was asked.
+            "gpt-4.1-mini"}`` (docs/models.md); or a loaded model (``models.load``), which alone remembers what it was asked.
 
     Returns:
         A score in [0, 1] for one summary, a list of scores for several, and for a data frame the same frame with the
@@ -108,9 +108,6 @@ def _scored_frame(frame: Any, metric: str, model: AnyModel) -> Any:
 
 
 def _scored_part(frame: pd.DataFrame, metric: str, model: AnyModel) -> pd.DataFrame:
-    if isinstance(model, str | Mapping):  # of many partitions: loaded once, it forgets what the others asked
-        engine = models.loaded(model) if isinstance(model, Mapping) else _model(model)
-        model = models.remembering(engine, ResponseCache(":memory:"))
     scores = _evaluated(frame["document"], frame["summary"], metric, model).evaluation.scores
     return frame.assign(**{name: scores[name].astype(kind).to_numpy() for name, kind in _ADDED.items()})
 
@@ -233,6 +230,8 @@ def _evaluated(
     if isinstance(model, str | Mapping):
         check_part(metric, spec, DEFAULT_MODELS.get(model, {}) if isinstance(model, str) else model)
     engine = _model(model)
+    if isinstance(model, str | Mapping):  # loaded once, it forgets what other calls and partitions asked
+        engine = models.remembering(engine, ResponseCache(":memory:"))
     entry = DEFAULT_MODELS.get(engine.name, {})  # of a default model, however it was given
     found = evaluate(metric, spec, engine, examples, progress=len(examples) > 1)
     unscored = found.scores["score"].isna()
@@ -365,7 +364,7 @@ def _texts(name: str, given: str | Iterable[str]) -> list:
 
 def _model(model: AnyModel) -> Model:
     if isinstance(model, Mapping):
-        return models.load(model)
+        return models.loaded(model)
     if isinstance(model, str):
         if model in DEFAULT_MODELS:
             return models.loaded(DEFAULT_MODELS[model])

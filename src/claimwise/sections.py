@@ -103,14 +103,8 @@ def check_prompts(spec: MetricSpec) -> MetricSpec:
     Raises:
         PromptError: a prompt does not exist, or is for another role.
     """
-    for role, not_prompts in (
-        ("decompose", ("sentences", "summary")),
-        ("verify", ("alignment",)),
-        ("judge", ("word-overlap",)),
-    ):
-        name = getattr(spec, role)
-        if name is not None and name not in not_prompts and not name.startswith("recorded:"):
-            _is_for(role, name)
+    for role, name in spec.prompt_names.items():
+        _is_for(role, name)
     return spec
 
 

@@ -32,7 +32,6 @@ _WHOLE_WORDS = re.compile(r".*\S\s", re.DOTALL)
 _MARK = re.compile(r"\b(?!(?<!\S)[A-Z]\.\s[A-Z])\w{1,3}[.)!?](?!\w)|[!?]\w{1,3}\b")  # no initials, no decimals
 _MAX_MARKS, _MARK_DISTANCE = 20, 20
 _STOP = re.compile(r"(?<=[.!?])\s+")
-_SEGMENTER = pysbd.Segmenter(language="en", clean=False)
 
 
 def sentences(text: str) -> list[Span]:
@@ -83,8 +82,10 @@ def _window(text: str, start: int, end: int) -> list[Span]:
     spans: list[Span] = []
     window = _PYSBD_BREAKS.sub(" ", _PYSBD_MARKS.sub("x", text[start:end]))  # has the same length
     dense = len(_MARK.findall(window)) > max(_MAX_MARKS, len(window) / _MARK_DISTANCE)
+    # A segmenter keeps the text that it reads, so threads must not share one. It is made in a microsecond.
+    segmenter = pysbd.Segmenter(language="en", clean=False)
     cursor = 0
-    for piece in _STOP.split(window) if dense else _SEGMENTER.segment(window):
+    for piece in _STOP.split(window) if dense else segmenter.segment(window):
         sentence = piece.strip()
         if not sentence:
             continue

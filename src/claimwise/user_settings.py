@@ -119,6 +119,6 @@ def read_settings(params: Path = PARAMS) -> UserSettings:
         update={
             "models": DEFAULT_MODELS | found.models,
             "metrics": DEFAULT_METRICS | found.metrics,
-            "cache": params.parent / found.cache,
+            "cache": params.parent / found.cache.expanduser(),
         }
     )

@@ -56,7 +56,7 @@ def resample(n: int, draws: int, seed: int) -> Array:
     >>> resample(4, 2, seed=0).sum(axis=1).tolist()
     [4, 4]
     """
-    counts = np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), size=draws)
+    counts = np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), size=draws).astype(np.int32)
     counts.flags.writeable = False
     return counts
 

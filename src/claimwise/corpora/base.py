@@ -27,7 +27,7 @@ _ARROW = {"float64": pa.float64(), "int64": pa.int64()}
 
 
 class CorpusError(ClaimwiseError):
-    """There is no corpus of that name."""
+    """There is no corpus of that name, or its files are missing or ambiguous."""
 
 
 @dataclass(frozen=True)

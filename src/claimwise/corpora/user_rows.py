@@ -115,7 +115,8 @@ def files_in(folder: Path) -> list[Path]:
 
 
 def read_rows(path: Path) -> Iterator[Row]:
-    """Yield every row with its place. The file may be larger than memory, except a JSON array.
+    """Yield every row with its place. The file may be larger than memory, except a ``.json`` file and the
+    standard input.
 
     ``-`` is the standard input: JSON if it begins like JSON, else csv. A ``.json`` file holds an array of objects (a row's
     place is then ``item 3``) or JSON lines. Fields of csv and tsv stay texts, and an empty field is an empty text.

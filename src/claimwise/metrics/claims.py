@@ -18,7 +18,8 @@ from claimwise.reasons import Reason
 #: Takes claims from the examples' column ``claims``, a list of texts each.
 GIVEN = "recorded:given"
 
-_DIVISIONS = {
+#: Decomposers that need no model, by name.
+DIVISIONS = {
     "sentences": lambda summary: (Claim(s.text, s.start, s.end) for s in text.sentences(summary)),
     "summary": lambda summary: (Claim(summary, 0, len(summary)),),
 }
@@ -52,7 +53,7 @@ def decomposer(
     >>> [[c.text for c in d.claims] for d in decomposer("summary", model)(frame)]
     [['It rained. We left.'], []]
     """
-    if divide := _DIVISIONS.get(name):
+    if divide := DIVISIONS.get(name):
         return partial(_of_summaries, lambda summaries: [Decomposition(tuple(divide(one))) for one in summaries])
     if not on_record(name):
         prompt = prompts.load(name, "decompose")

@@ -77,6 +77,17 @@ class MetricSpec(BaseModel):
             raise ValueError("`alignment` goes with `verify: alignment`")
         return self
 
+    @property
+    def prompt_names(self) -> dict[prompts.Role, str]:
+        """The names of the metric's prompts, by role.
+
+        >>> MetricSpec(decompose="sentences", verify="acueval-verify-zeroshot").prompt_names
+        {'verify': 'acueval-verify-zeroshot'}
+        """
+        named = {"judge": self.judge, "decompose": self.decompose, "verify": self.verify}
+        without = (None, holistic.WordOverlap.name, *claims.DIVISIONS, Aligner.name)
+        return {role: name for role, name in named.items() if name not in without and not claims.on_record(name)}
+
 
 @dataclass(frozen=True)
 class Evaluation:

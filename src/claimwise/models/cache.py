@@ -11,9 +11,10 @@ import json
 import logging
 import os
 import sqlite3
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -80,6 +81,7 @@ class ResponseCache:
     def __init__(self, path: str | Path):
         self._path = path
         self._waited = False
+        self._lock = threading.RLock()  # threads share the connection, and a transaction is one thread's
         in_a_file = str(path) != ":memory:"
         with self._explained():
             if in_a_file:
@@ -103,7 +105,8 @@ class ResponseCache:
     @contextmanager
     def _explained(self) -> Iterator[None]:
         try:
-            yield
+            with self._lock:
+                yield
         except (sqlite3.DatabaseError, OSError) as error:
             if isinstance(error, sqlite3.IntegrityError | sqlite3.ProgrammingError):
                 raise  # a defect of this module, not of the file
@@ -195,7 +198,7 @@ class ResponseCache:
         rows = [(key, model, role, json.dumps(value, ensure_ascii=True)) for key, value in values.items()]
         self._insert(rows)
 
-    def _insert(self, rows: Sequence[tuple[str, ...]]) -> None:
+    def _insert(self, rows: Iterable[tuple[str, ...]]) -> None:
         with self._explained(), self._connection:  # all or none
             self._connection.executemany(_INSERT, rows)
 
@@ -250,6 +253,11 @@ class ResponseCache:
                     "file from the repository again"
                 ) from error
         self._insert(rows)
+
+    def add(self, file: Path) -> None:
+        """Add the calls of another cache's file. A call that is here already keeps its value."""
+        with self._explained(), closing(sqlite3.connect(file)) as other:
+            self._insert(other.execute(f"SELECT {', '.join(_COLUMNS)} FROM calls"))
 
     def prune(self, model: str | None = None) -> int:
         """Delete the calls of one model, or all calls; free the space, and return the number of calls.

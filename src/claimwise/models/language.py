@@ -497,8 +497,9 @@ def dry_run(model: PromptedModel) -> PromptedModel:
     dry = copy.copy(model)
     dry.language_model, dry.cache = _Counting(model.language_model), _Unwritten(model.cache)
     if isinstance(dry, _Specialist):
-        # The other model may write the claims that are counted, but must not verify or judge invented texts.
+        # The other model may write the claims that are counted, but must not verify or judge invented texts, nor store its own.
         dry.other = copy.copy(dry.other)
+        dry.other.cache = _Unwritten(model.cache)
         dry.other.verify = lambda documents, claims, *_: [[Verdict(NAN)] * len(group) for group in claims]
         dry.other.judge = lambda documents, *_: [Judgement(NAN)] * len(documents)
     return dry

@@ -37,10 +37,15 @@ class Reply:
     def stored(self) -> dict[str, Any]:
         """The reply as it is stored in the cache: the fields that are not empty.
 
-        >>> Reply(probabilities=(0.9, 0.1)).stored
-        {'probabilities': (0.9, 0.1)}
+        >>> Reply(probabilities=(0.9, 0.1)).stored, Reply(probabilities=(0.9, 0.1), contradicted=0.0).stored
+        ({'probabilities': (0.9, 0.1)}, {'probabilities': (0.9, 0.1), 'contradicted': 0.0})
         """
-        return {name: value for name, value in asdict(self).items() if value}
+        # A probability of 0 of a contradiction is not empty.
+        return {
+            name: value
+            for name, value in asdict(self).items()
+            if value is not None and value is not False and value != ""
+        }
 
     @property
     def answered(self) -> bool:

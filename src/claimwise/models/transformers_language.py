@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING
 
 from claimwise.models.cost import Usage
@@ -35,6 +36,7 @@ class TransformersLanguageModel:
             self.name += f"-{Path(options.contradiction).stem}"
         self.fingerprint = fingerprint(options)
         self.tally = Usage()
+        self._lock = Lock()  # one thread computes at a time: the engine keeps what it has read
 
     @cached_property
     def engine(self) -> Engine:
@@ -62,6 +64,7 @@ class TransformersLanguageModel:
 
     def replies(self, prompts: Sequence[str], how: Decoding) -> Iterator[tuple[int, Reply]]:
         """See ``LanguageModel``."""
-        for index, reply, read, written in self.engine.replies(prompts, how):
-            self.tally += Usage(calls=1, prompt_tokens=read, reply_tokens=written)
-            yield index, reply
+        with self._lock:
+            for index, reply, read, written in self.engine.replies(prompts, how):
+                self.tally += Usage(calls=1, prompt_tokens=read, reply_tokens=written)
+                yield index, reply

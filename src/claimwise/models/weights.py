@@ -1,6 +1,6 @@
 """The files of a checkpoint and its adapter (``kind: transformers``): where they are, checksums, and the fingerprint.
 
-Only the conversion of a GGUF file imports torch, which takes seconds.
+A GGUF file that was converted before is found without torch, whose import takes seconds.
 """
 
 from __future__ import annotations

@@ -25,6 +25,7 @@ from claimwise.errors import ClaimwiseError, counted
 from claimwise.metrics import Evaluation, MetricSpec, estimate, own_claims
 from claimwise.metrics.claims import GIVEN, decomposer, on_record
 from claimwise.models import cost
+from claimwise.models.cache import ResponseCache
 from claimwise.params import Engine
 from claimwise.progress import bar
 from claimwise.scale.parts import (
@@ -136,10 +137,14 @@ def evaluate_in_parts(
     entry: Mapping[str, Any],
     examples: pd.DataFrame,
     recorded: pd.DataFrame,
+    cache: Path,
     folder: Path,
     engine: Engine,
 ) -> Evaluation:
     """Evaluate a table as ``metrics.evaluate`` does, by the workers of an engine.
+
+    Workers on this machine share the file of finished calls. Those of a scheduler may be elsewhere: each part has a file of
+    its own, whose calls are added to the shared one at the end.
 
     Args:
         name: the metric's name.
@@ -147,7 +152,8 @@ def evaluate_in_parts(
         entry: the model's entry in params.yaml.
         examples: the table.
         recorded: the claims on record, for metrics that use them.
-        folder: keeps finished calls until all parts are finished, in a file for each part.
+        cache: the file of finished calls.
+        folder: for the files of the parts, with a scheduler.
         engine: the engine.
 
     Raises:
@@ -158,14 +164,22 @@ def evaluate_in_parts(
         examples = examples.assign(claims=[[claim.text for claim in one.claims] for one in decompositions])
         spec = spec.model_copy(update={"decompose": GIVEN})
     part_of = examples.groupby("document_id", sort=False).ngroup() // _DOCUMENTS
-    parts = {f"{number:05}": (rows, folder / f"{number:05}.sqlite") for number, rows in examples.groupby(part_of)}
+    apart = engine.scheduler is not None
+    parts = {
+        f"{number:05}": (rows, folder / f"{number:05}.sqlite" if apart else cache)
+        for number, rows in examples.groupby(part_of)
+    }
     results = _run(partial(evaluate_part, name, spec, entry), parts, entry, engine)
     evaluations = []
     with closing(results), bar(len(examples), name, "summary") as done:
         for evaluation in results:
             evaluations.append(evaluation)
             done.update(len(evaluation.scores))
-    shutil.rmtree(folder)
+    if apart:
+        with closing(ResponseCache(cache)) as calls:
+            for _, file in parts.values():
+                calls.add(file)
+        shutil.rmtree(folder)
     return Evaluation.joined(evaluations, examples["id"])
 
 

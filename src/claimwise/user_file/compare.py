@@ -27,7 +27,7 @@ from claimwise.analysis.measures import auc, mean
 from claimwise.analysis.systems import answered, of_all_systems, paired_t_test
 from claimwise.corpora.base import Rows
 from claimwise.corpora.user import TEST, VALIDATION, our_split, read_files
-from claimwise.corpora.user_rows import RECORD, read_rows, results_of
+from claimwise.corpora.user_rows import RECORD, STDIN, read_rows, results_of
 from claimwise.errors import ClaimwiseError, counted, near, printable, shorten
 from claimwise.schema import TableError
 from claimwise.user_file import output
@@ -77,7 +77,7 @@ def compare(
     records = {path: _record(path) for path in results}
     for path, record in records.items():
         _check_record(path, record, file, hashes)
-    recorded = {field: name for record in records.values() for field, name in record.get("columns", {}).items()}
+    recorded = _columns(records)
     examples = read_files(files, recorded | dict(columns or {})).examples
     names = {path: path.name for path in results}
     if len(set(names.values())) < len(names):
@@ -290,18 +290,33 @@ def _record(path: Path) -> dict[str, Any]:
     return json.loads(record.read_text(encoding="utf-8")) if results_of(record) else {}
 
 
+def _columns(records: Mapping[Path, Mapping[str, Any]]) -> dict[str, str]:
+    """The columns that the results were made with, by field; refuse results of different columns."""
+    named: dict[str, tuple[str, Path]] = {}
+    for path, record in records.items():
+        for field, column in record.get("columns", {}).items():
+            other, where = named.setdefault(field, (column, path))
+            if column != other:
+                raise ClaimwiseError(
+                    f"results of different columns cannot be compared: {field} is {other!r} in {where} and {column!r} in {path}"
+                )
+    return {field: column for field, (column, _) in named.items()}
+
+
 def _check_record(path: Path, record: Mapping[str, Any], file: Path, hashes: Mapping[str, str]) -> None:
     """Refuse a result of another file by its record: an id may be a row's number, which other files have, too.
 
     If only the content has changed, as when labels were added, there is a warning.
     """
     scored = record.get("files", {})
-    if not hashes or not scored or None in scored.values() or set(scored.values()) == set(hashes.values()):
+    if not hashes or not scored or str(STDIN) in scored or set(scored.values()) == set(hashes.values()):
         return
     if {Path(name).name for name in scored} != {Path(name).name for name in hashes}:
         raise ClaimwiseError(
             f"{path}: a result of {', '.join(scored)}, expected one of {file} (its record, {path.name}{RECORD}, says so); score {file}"
         )
+    if None in scored.values():  # a merged folder's record has no checksums
+        return
     typer.echo(
         f"warning: {path}: {file} has changed since; if its texts have, score it again (labels may change)", err=True
     )

@@ -380,13 +380,14 @@ def ranking(rows: pd.DataFrame) -> list[str]:
 
 def by_system(rows: pd.DataFrame) -> list[str]:
     """Each system's mean score, best first, if the file names several."""
+    scored = rows.dropna(subset="score")
+    if scored["system"].nunique() < 2:
+        return []
     found = []
-    for system, part in rows.dropna(subset="score").groupby("system"):
+    for system, part in scored.groupby("system"):
         own = bootstrap_interval(mean, part["score"], groups=part["document_id"])
         interval = _interval(part, f"{own.low:.3f} to {own.high:.3f}")
         found.append((own.value, f"  {printable(system)}: {own.value:.3f} ({interval}), {len(part)} scored"))
-    if len(found) < 2:
-        return []
     lines = [line for _, line in sorted(found, key=lambda item: -item[0])]
     more = [f"  and {len(lines) - _SYSTEMS} systems more"] if len(lines) > _SYSTEMS else []
     differ = "  `claimwise compare` says which of these systems differ"

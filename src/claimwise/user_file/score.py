@@ -3,7 +3,6 @@
 import os
 import platform
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -22,7 +21,7 @@ from claimwise.metrics import MetricSpec, check_part, estimate, evaluate, own_cl
 from claimwise.metrics.judge import WordOverlap
 from claimwise.models import cost
 from claimwise.models.base import Model
-from claimwise.models.cache import CacheError
+from claimwise.models.cache import CacheError, call_key
 from claimwise.models.options import LANGUAGE_MODELS
 from claimwise.reasons import NOT_ASKED, Reason
 from claimwise.schema import TableError
@@ -53,7 +52,7 @@ def score(
     options: Mapping[str, Any] | None = None,
     safe_csv: bool = False,
 ) -> pd.DataFrame | None:
-    """Score every example and write the scores; returns what was written, or None after a dry run.
+    """Score every example and write the scores; returns them without the file's other columns, or None after a dry run.
 
     The arguments are the options of ``claimwise score`` (see ``--help`` and docs/usage.md), except for ``columns`` (see
     ``user.read_files``) and ``options``, which replace options of the model: ``base_url``, and ``model``, its name there.
@@ -246,19 +245,21 @@ def chosen(
 
 def made_by(metric: str, spec: MetricSpec, entry: Mapping[str, Any] | None, engine: Model) -> dict[str, Any]:
     """The record of what made the scores. Addresses and further fields of requests may hold a key and are left out."""
-    texts = {}
-    for name in filter(None, (getattr(spec, role, None) for role in prompts.ROLES)):
-        with suppress(prompts.PromptError):  # `sentences`, `alignment` and such are no prompts
-            texts[name] = prompts.load(name).fingerprint
     found = {
         "metric": {"name": metric} | spec.model_dump(exclude_none=True),
-        "prompts": texts,
+        "prompts": {name: _prompt_key(prompts.load(name)) for name in spec.prompt_names.values()},
         "versions": models.versions(),
     }
     if entry is None:
         return found
     options = {key: value for key, value in entry.items() if key not in ("base_url", "extra_body")}
     return found | {"model": models.describe(entry), "options": options, "fingerprint": engine.fingerprint}
+
+
+def _prompt_key(prompt: prompts.Prompt) -> str:
+    """A hash of all that a prompt says, also in a second question."""
+    second = {"begin": prompt.begin, "conclude": prompt.conclude}
+    return call_key(prompt=prompt.fingerprint, **second) if any(second.values()) else prompt.fingerprint
 
 
 def _called(files: Sequence[Path]) -> Path:

@@ -1,4 +1,4 @@
-"""Warnings about texts that a small model, which reads English prose only, may misread.
+"""Warnings about texts that may be no texts or be exchanged, and that a small model, which reads English prose only, may misread.
 
 Every line of a summary is read as one or more sentences (``text.sentences``), so layout changes claims and scores. Only
 signs that are rarely wrong are looked for: a false warning costs trust.
