@@ -123,10 +123,9 @@ def test_how_much_models_prefer_their_own_summaries_is_of_the_table():
         for name in ("holistic", "acueval", "difference")
     )
     articles, judged = table["n"][["holistic", "acueval"]]
-    assert (
-        f"that is {whole} larger than the 0.5B's ({articles} articles); by claims it is {claims} larger ({judged})."
-        in README
-    )
+    own, others = table.loc["holistic", ["by a", "by b"]]
+    said = f"in {own:.2f} of {articles} articles; the 0.5B, rating the same pairs, in {others:.2f}: a difference of {whole}. "
+    assert f"{said}By claims it is {claims}, on {judged} articles." in README
     assert f"is not shown ({gap})" in README
 
 
@@ -355,7 +354,7 @@ def test_what_is_said_of_fenices_settings_and_of_the_samples_errors_is_of_the_ta
     papers = grid.query("window == 5 and gate == 0.8").set_index("corpus")
     ends = grid["corpus"].map(papers["low"]), grid["corpus"].map(papers["high"])
     assert grid["auc"].between(*ends).all()
-    assert "every other choice lies within these intervals" in page
+    assert "Every other choice lies within these intervals" in page
     errors = pd.read_csv(ROOT / "tables" / "sample" / "embedded" / "embedded_model" / "errors.csv")
     own = errors[errors["model"] == "embedded"].set_index("error")
     assert set(own[own["low"] > 0.5].index) == {"out-of-article", "circumstance"}
