@@ -4,6 +4,7 @@ import json
 import math
 import random
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pandas as pd
@@ -15,6 +16,7 @@ from claimwise.prompts import Demonstration
 from claimwise.words import stem
 from claimwise_embedded import checksums, decomposer, decomposer_parsing
 from claimwise_embedded import encoder as encoder_module
+from claimwise_embedded import verifier as verifier_module
 from claimwise_embedded.checker import Checker, Reading, Words, check, collate, pair_features
 from claimwise_embedded.checksums import WEIGHTS, WeightsError
 from claimwise_embedded.evidence import NEGATIONS, Index, capitalised, pieces, word_spans
@@ -74,6 +76,21 @@ def test_results_do_not_depend_on_batch_or_order(verifier):
     assert together[0][0].support == pytest.approx(support(verifier, SUPPORTED).support, abs=0.02)
     assert together[2][0].support == pytest.approx(support(verifier, UNRELATED).support, abs=0.02)
     assert [len(items) for items in together] == [1, 1, 1]
+
+
+def test_threads_read_at_once_what_each_reads_alone(verifier, monkeypatch):
+    monkeypatch.setattr(verifier_module, "_REMEMBERED", 3)
+    monkeypatch.setattr(encoder_module, "MEMORY_BYTES", 20_000)
+    questions = [(f"It rained in town {n}. Ann Lee paid {n} crowns.", f"Bo paid {n % 5} crowns.") for n in range(40)]
+
+    def read(question):
+        document, claim = question
+        [[verdict]] = verifier.verify([document], [[claim]], ZERO_SHOT)
+        return verdict.support
+
+    alone = list(map(read, questions))
+    with ThreadPoolExecutor(4) as threads:
+        assert list(threads.map(read, questions)) == alone
 
 
 @pytest.mark.parametrize(("document", "claim", "said"), [("", "A claim.", "document"), (DOCUMENT, " ?! ", "claim")])

@@ -11,6 +11,7 @@ from functools import cache, partial
 from itertools import chain, groupby
 from operator import itemgetter
 from pathlib import Path
+from threading import Lock
 from typing import NamedTuple
 
 import numpy as np
@@ -67,6 +68,7 @@ class Encoder:
         self._model = MiniLM(weights, fast_type())
         self._memory: dict[tuple[str, int], Encoded] = {}
         self._held = 0
+        self._lock = Lock()  # one thread encodes at a time: they share the memory
 
     def rarity(self, word: str) -> float:
         """Return how rare a word is, from its wordpieces: BERT's vocabulary is sorted by frequency.
@@ -92,15 +94,16 @@ class Encoder:
             word after ``MAX_TOKENS`` has a zero vector.
         """
         keys = [(text, len(spans)) for text, spans in zip(texts, word_spans, strict=True)]
-        missing = {key: i for i, key in enumerate(keys) if key not in self._memory}
-        at = list(missing.values())
-        fresh = self._forward([texts[i] for i in at], [word_spans[i] for i in at])
-        self._memory.update(zip(missing, fresh, strict=True))
-        results = [self._memory[key] for key in keys]
-        # Keep the newest: prompts, metrics and revisions read the same documents again and again.
-        self._held += sum(encoded.words.nbytes for encoded in fresh)
-        while self._held > MEMORY_BYTES:
-            self._held -= self._memory.pop(next(iter(self._memory))).words.nbytes
+        with self._lock:
+            missing = {key: i for i, key in enumerate(keys) if key not in self._memory}
+            at = list(missing.values())
+            fresh = self._forward([texts[i] for i in at], [word_spans[i] for i in at])
+            self._memory.update(zip(missing, fresh, strict=True))
+            results = [self._memory[key] for key in keys]
+            # Keep the newest: prompts, metrics and revisions read the same documents again and again.
+            self._held += sum(encoded.words.nbytes for encoded in fresh)
+            while self._held > MEMORY_BYTES:
+                self._held -= self._memory.pop(next(iter(self._memory))).words.nbytes
         return results
 
     def _forward(self, texts: Sequence[str], word_spans: Sequence[Sequence[tuple[int, int]]]) -> list[Encoded]:

@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
+from threading import Lock
 from typing import NamedTuple
 
 import numpy as np
@@ -55,6 +56,7 @@ class Reader:
         self._encoder = shared_encoder()
         self._checkers = checkers
         self._cache: dict[_Question, Evidence | str] = {}
+        self._lock = Lock()  # one thread reads at a time: they share what is remembered
 
     def read(
         self,
@@ -86,18 +88,23 @@ class Reader:
         results: dict[_Question, Evidence | str] = {}
         groups = list(by_document.values())
         for start in range(0, len(groups), _DOCUMENTS_AT_ONCE):
-            batch = groups[start : start + _DOCUMENTS_AT_ONCE]
-            new = dict(self._read_batch([[one for one in group if one not in self._cache] for group in batch]))
-            if self._checkers:
-                evidence = [item for item in new.values() if not isinstance(item, str)]
-                ask(self._checkers, evidence)
-                for item in evidence:
-                    item.reading = None
-            self._cache |= new
-            results |= {question: self._cache[question] for question in chain(*batch)}
-            while len(self._cache) > (_REMEMBERED if self._checkers else 0):
-                del self._cache[next(iter(self._cache))]
+            with self._lock:
+                results |= self._remembered(groups[start : start + _DOCUMENTS_AT_ONCE])
         return [[results[question] for question in group] for group in questions]
+
+    def _remembered(self, batch: Sequence[Sequence[_Question]]) -> dict[_Question, Evidence | str]:
+        """The evidence of several documents' claims; what was not read before is read now."""
+        new = dict(self._read_batch([[one for one in group if one not in self._cache] for group in batch]))
+        if self._checkers:
+            evidence = [item for item in new.values() if not isinstance(item, str)]
+            ask(self._checkers, evidence)
+            for item in evidence:
+                item.reading = None
+        self._cache |= new
+        results = {question: self._cache[question] for question in chain(*batch)}
+        while len(self._cache) > (_REMEMBERED if self._checkers else 0):
+            del self._cache[next(iter(self._cache))]
+        return results
 
     def _read_batch(self, groups: Sequence[Sequence[_Question]]) -> Iterator[tuple[_Question, Evidence | str]]:
         """Encode the pieces of several documents and their claims together, then measure each claim. A group is a document."""
