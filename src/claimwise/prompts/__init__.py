@@ -174,7 +174,7 @@ class Prompt(BaseModel):
 
     @property
     def fingerprint(self) -> str:
-        """A hash of template, demonstrations, settings and decoding, for models that read a prompt as data: not of second questions."""
+        """A hash of template, demonstrations, settings and decoding, for models that read a prompt as data (and ask nothing twice)."""
         parts = (self.role, self.template, self.scope, self.context, self.demonstrations, self.reply, self.decoding)
         return hashlib.sha256(repr(parts).encode()).hexdigest()
 

@@ -298,7 +298,8 @@ def _columns(records: Mapping[Path, Mapping[str, Any]]) -> dict[str, str]:
             other, where = named.setdefault(field, (column, path))
             if column != other:
                 raise ClaimwiseError(
-                    f"results of different columns cannot be compared: {field} is {other!r} in {where} and {column!r} in {path}"
+                    f"results of different columns cannot be compared: {field} is {other!r} in {where} and {column!r} in "
+                    f"{path}; score the same column twice"
                 )
     return {field: column for field, (column, _) in named.items()}
 

@@ -1,4 +1,4 @@
-"""Warnings about texts that may be no texts or be exchanged, and that a small model, which reads English prose only, may misread.
+"""Warnings about words for nothing and exchanged columns, and about texts that a small model may misread: it reads English prose.
 
 Every line of a summary is read as one or more sentences (``text.sentences``), so layout changes claims and scores. Only
 signs that are rarely wrong are looked for: a false warning costs trust.
