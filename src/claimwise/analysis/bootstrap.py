@@ -4,7 +4,7 @@ Draws are seeded: the same input gives the same output. The same seed draws the 
 draws of two metrics can be subtracted.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -61,6 +61,17 @@ def resample(n: int, draws: int, seed: int) -> Array:
     return counts
 
 
+def _in_blocks(n: int, draws: int, seed: int, size: int) -> Iterator[Array]:
+    """The draws of ``resample``, ``size`` at a time. Of many units they are not held at once, and drawn anew each time."""
+    if n * draws <= _MAX_WEIGHTS:
+        counts = resample(n, draws, seed)
+        yield from (counts[start : start + size] for start in range(0, draws, size))
+        return
+    generator = np.random.default_rng(seed)
+    for start in range(0, draws, size):
+        yield generator.multinomial(n, np.full(n, 1 / n), size=min(size, draws - start))
+
+
 def bootstrap_draws(
     measure: Callable, *columns: Sequence, groups: Sequence | None = None, draws: int = 2000, seed: int = 0, **options
 ) -> Array:
@@ -72,11 +83,9 @@ def bootstrap_draws(
     """
     columns = [np.asarray(column) for column in columns]
     codes, names = pd.factorize(np.arange(len(columns[0])) if groups is None else np.asarray(groups))
-    counts = resample(len(names), draws, seed)
-    step = max(1, _MAX_WEIGHTS // max(len(codes), 1))
+    blocks = _in_blocks(len(names), draws, seed, max(1, _MAX_WEIGHTS // max(len(codes), 1)))
     # A row is in a draw as often as its document.
-    row_weights = (counts[start : start + step][:, codes] for start in range(0, draws, step))
-    return np.concatenate([measure(*columns, weights=weights, **options) for weights in row_weights])
+    return np.concatenate([measure(*columns, weights=counts[:, codes], **options) for counts in blocks])
 
 
 def bootstrap_interval(
