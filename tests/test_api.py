@@ -4,6 +4,7 @@ import math
 import subprocess
 import sys
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
@@ -16,6 +17,7 @@ import claimwise
 from claimwise import metrics, models
 from claimwise.errors import ClaimwiseError
 from claimwise.models.base import Verdict
+from claimwise.models.replies import Reply
 from claimwise.testing import assert_faithful
 from claimwise.user_file import decisions
 from claimwise.user_file.score import score as score_file
@@ -376,3 +378,19 @@ def test_a_model_that_would_have_no_part_in_the_scores_is_refused_before_it_is_l
     ):
         with pytest.raises(metrics.MetricError, match=r"this model only verifies.* Take the metric 'nli'"):
             claimwise.score(*texts, metric="fenice", model=model)
+
+
+def test_recorded_calls_of_an_entry_are_not_asked_again(tmp_path):
+    entry = {"kind": "openai", "model": "m", "base_url": "http://127.0.0.1:9/v1", "retries": 0}
+    asked = models.load(entry)
+    asked.language_model.replies = lambda prompts, how: enumerate([Reply(probabilities=(0.9, 0.1)) for _ in prompts])
+    texts = (RAIN, "It rained in Rome.", "sentences")
+    assert claimwise.score(*texts, asked) == pytest.approx(0.9)
+    asked.cache.export("m", tmp_path / "calls.jsonl")
+    assert claimwise.score(*texts, entry | {"recorded": str(tmp_path / "calls.jsonl")}) == pytest.approx(0.9)
+
+
+def test_threads_that_ask_for_a_model_at_once_get_the_same():
+    models._loaded.cache_clear()
+    with ThreadPoolExecutor(4) as threads:
+        assert len(set(map(id, threads.map(models.loaded, [{"kind": "embedded"}] * 8)))) == 1

@@ -118,6 +118,9 @@ def test_the_calls_of_another_file_are_added_and_those_here_stay(cache, file):
     cache.put({"a": 0}, model="m", role="judge")
     cache.add(file)
     assert cache.get(["a", "b"]) == {"a": 0, "b": 2}
+    with pytest.raises(CacheError, match=r"other\.sqlite: finished calls are not there; workers need the same folder"):
+        cache.add(file.with_name("other.sqlite"))
+    assert not file.with_name("other.sqlite").exists()
 
 
 def test_a_put_is_all_or_nothing(cache):

@@ -288,13 +288,19 @@ def test_a_wrong_result_is_a_message(results, message):
 
 def test_results_of_another_file_or_of_other_columns_are_refused():
     for name in ("mine.jsonl", "other.jsonl"):
-        write_jsonl(({"document": f"{TEXT} {n}", "short": TEXT, "long": TEXT} for n in range(12)), name)
+        labels = ({"human": n % 2, "second": n % 2} for n in range(12))
+        rows = ({"document": f"{TEXT} {n}", "short": TEXT, "long": TEXT} | label for n, label in enumerate(labels))
+        write_jsonl(rows, name)
     for column in ("short", "long"):
         arguments = ["mine.jsonl", "--metric=word-overlap", f"--column=summary={column}", f"--out={column}.csv"]
         assert CliRunner().invoke(cli.app, ["score", *arguments]).exit_code == 0
     message = "results of different columns cannot be compared: summary is 'short' in short.csv and 'long' in long.csv"
     with pytest.raises(ClaimwiseError, match=message):
         compare(Path("mine.jsonl"), [Path("short.csv"), Path("long.csv")])
+    for label in ("human", "second"):  # labels change no score
+        arguments = ["mine.jsonl", "--metric=word-overlap", "--column=summary=short", f"--column=label={label}"]
+        assert CliRunner().invoke(cli.app, ["score", *arguments, f"--out={label}.csv"]).exit_code == 0
+    assert len(compare(Path("mine.jsonl"), [Path("human.csv"), Path("second.csv")]))
     folder = ["other.jsonl", "--metric=word-overlap", "--column=summary=short", "--out=scores/"]
     assert CliRunner().invoke(cli.app, ["score", *folder]).exit_code == 0
     assert CliRunner().invoke(cli.app, ["merge", "scores/", "merged.csv"]).exit_code == 0

@@ -373,6 +373,21 @@ def test_a_prompt_for_another_role_is_refused_before_anything_is_asked(examples_
     assert not model.calls
 
 
+@pytest.mark.parametrize(
+    ("spec", "wrong"),
+    [
+        ({"decompose": "sentences", "verify": "sentences"}, {"verify": "sentences"}),
+        ({"decompose": "alignment", "verify": "alignment"}, {"decompose": "alignment"}),
+        ({"decompose": "word-overlap", "verify": "alignment"}, {"decompose": "word-overlap"}),
+        ({"decompose": "recorded:t5", "verify": "alignment"}, {}),
+        ({"judge": "summary"}, {"judge": "summary"}),
+        ({"judge": "word-overlap"}, {}),
+    ],
+)
+def test_what_is_no_prompt_in_one_role_is_one_in_another(spec, wrong):
+    assert MetricSpec(**spec).prompt_names == wrong
+
+
 def test_recorded_claims_are_scored_in_place_of_the_models(examples_table):
     recorded = pd.DataFrame(
         {"example_id": ["e1", "e1"], "decomposer": "t5", "claim_index": [0, 1], "claim": ["The cat sat.", "It flew."]}

@@ -124,8 +124,10 @@ def test_how_much_models_prefer_their_own_summaries_is_of_the_table():
     )
     articles, judged = table["n"][["holistic", "acueval"]]
     own, others = table.loc["holistic", ["by a", "by b"]]
-    said = f"in {own:.2f} of {articles} articles; the 0.5B, rating the same pairs, in {others:.2f}: a difference of {whole}. "
-    assert f"{said}By claims it is {claims}, on {judged} articles." in README
+    said = (
+        f"in {own:.2f} of {articles} articles. The 0.5B, rating the same pairs, puts the 1.5B's first in {others:.2f}: "
+    )
+    assert f"{said}a difference of {whole}. By claims it is {claims}, on {judged} articles." in README
     assert f"is not shown ({gap})" in README
 
 

@@ -49,7 +49,7 @@ def score(
             so do missing documents.
         metric: one of ``metrics.DEFAULT_METRICS``.
         model: a name of ``DEFAULT_MODELS``; a kind and its options, for example ``{"kind": "openai", "model":
-            "gpt-4.1-mini"}`` (docs/models.md); or a loaded model (``models.load``), which alone remembers what it was asked.
+            "gpt-4.1-mini"}`` (docs/models.md); or a loaded model (``models.load``). Only a loaded model remembers what it was asked.
 
     Returns:
         A score in [0, 1] for one summary, a list of scores for several, and for a data frame the same frame with the
@@ -227,11 +227,12 @@ def _evaluated(
     if claims is not None:
         spec = own_claims(metric, spec)
         examples["claims"] = [claims]
-    if isinstance(model, str | Mapping):
-        check_part(metric, spec, DEFAULT_MODELS.get(model, {}) if isinstance(model, str) else model)
+    given = DEFAULT_MODELS.get(model, {}) if isinstance(model, str) else model
+    if isinstance(given, Mapping):
+        check_part(metric, spec, given)
     engine = _model(model)
-    if isinstance(model, str | Mapping):  # loaded once, it forgets what other calls and partitions asked
-        engine = models.remembering(engine, ResponseCache(":memory:"))
+    if isinstance(given, Mapping):  # loaded once, it forgets what other calls and partitions asked
+        engine = models.loaded_with(given, ResponseCache(":memory:"))
     entry = DEFAULT_MODELS.get(engine.name, {})  # of a default model, however it was given
     found = evaluate(metric, spec, engine, examples, progress=len(examples) > 1)
     unscored = found.scores["score"].isna()

@@ -20,7 +20,7 @@ from pydantic import (
 from claimwise import models
 from claimwise.errors import ClaimwiseError, finding, near, nearest, shorten
 from claimwise.metrics import specification
-from claimwise.paths import PARAMS, plain
+from claimwise.paths import PARAMS, plain, root
 from claimwise.sections import SECTIONS, Strict, check_prompts, listed
 from claimwise.strict_yaml import Loader
 
@@ -167,6 +167,11 @@ class Settings(WithSections):
     def dataset(self) -> Dataset:
         """The entry of ``datasets`` that ``data`` chooses."""
         return self.datasets[self.data]
+
+    @property
+    def cache_file(self) -> Path:
+        """The file of finished calls."""
+        return root() / Path(self.cache).expanduser()
 
     def parameters(self, notebook: str) -> dict[str, Any]:
         """The parameters of a notebook: its section, its section under the chosen dataset, ``data`` and ``model``.

@@ -24,7 +24,7 @@ def load_model(name: str) -> Model:
         ParamsError: there is no such entry.
     """
     project_settings = settings()
-    return models.load(project_settings.model_entry(name), paths.root() / Path(project_settings.cache).expanduser())
+    return models.load(project_settings.model_entry(name), project_settings.cache_file)
 
 
 def load_metrics(names: Iterable[str]) -> dict[str, MetricSpec]:

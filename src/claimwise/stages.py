@@ -172,8 +172,7 @@ def score(settings: Settings, metric: str, dry_run: bool = False) -> list[Path]:
             nothing.write_text(f"{message}\n", encoding="utf-8")
             _keep_only([], base)
         return []
-    cache = paths.root() / Path(settings.cache).expanduser()
-    model = models.load(entry, cache)
+    model = models.load(entry, settings.cache_file)
     here = settings.engine.kind == "here"  # Dask has a bar of its own
     wanted = ((corpus.examples, corpus.recorded_claims) for _, corpus in _scored(settings, metric))
     estimated = estimate(spec, model, wanted) if here or dry_run else None
@@ -190,7 +189,8 @@ def score(settings: Settings, metric: str, dry_run: bool = False) -> list[Path]:
                 evaluation = evaluate(metric, spec, model, examples, recorded=recorded, progress=progress)
             else:
                 parts = base.with_name(f".{metric}.{name}.parts")
-                evaluation = evaluate_in_parts(metric, spec, entry, examples, recorded, cache, parts, settings.engine)
+                places = settings.cache_file, parts
+                evaluation = evaluate_in_parts(metric, spec, entry, examples, recorded, *places, settings.engine)
             scores = evaluation.scores
             unscored = scores.loc[scores["score"].isna(), "reason"]
             record = {  # without time stamps, so that reruns give the same bytes

@@ -11,7 +11,7 @@ from functools import cache, partial
 from itertools import chain, groupby
 from operator import itemgetter
 from pathlib import Path
-from threading import Lock
+from threading import RLock
 from typing import NamedTuple
 
 import numpy as np
@@ -38,10 +38,14 @@ _HEADS, _LAYERS, _EPSILON = 12, 6, 1e-12
 #: fewer than 12 with two. This number leaves room for more threads.
 _ROWS = 64
 
+#: One thread at a time encodes or reads: threads share what is remembered. Who reads, encodes, so it is reentrant.
+LOCK = RLock()
+
 if hasattr(os, "register_at_fork"):  # not on Windows
     # A forked process (``multiprocessing`` forks on Linux) does not have its parent's threads, and torch would wait for them
-    # forever. With one thread it needs no others.
+    # forever. With one thread it needs no others. Nor may one of them hold the lock.
     os.register_at_fork(after_in_child=partial(torch.set_num_threads, 1))
+    os.register_at_fork(before=LOCK.acquire, after_in_parent=LOCK.release, after_in_child=LOCK.release)
 
 
 class Encoded(NamedTuple):
@@ -68,7 +72,6 @@ class Encoder:
         self._model = MiniLM(weights, fast_type())
         self._memory: dict[tuple[str, int], Encoded] = {}
         self._held = 0
-        self._lock = Lock()  # one thread encodes at a time: they share the memory
 
     def rarity(self, word: str) -> float:
         """Return how rare a word is, from its wordpieces: BERT's vocabulary is sorted by frequency.
@@ -94,7 +97,7 @@ class Encoder:
             word after ``MAX_TOKENS`` has a zero vector.
         """
         keys = [(text, len(spans)) for text, spans in zip(texts, word_spans, strict=True)]
-        with self._lock:
+        with LOCK:
             missing = {key: i for i, key in enumerate(keys) if key not in self._memory}
             at = list(missing.values())
             fresh = self._forward([texts[i] for i in at], [word_spans[i] for i in at])

@@ -11,7 +11,6 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
-from threading import Lock
 from typing import NamedTuple
 
 import numpy as np
@@ -22,7 +21,7 @@ from claimwise.prompts import Prompt
 from claimwise.reasons import Reason
 from claimwise_embedded.checker import Checker, Reading, Words, check
 from claimwise_embedded.checksums import WEIGHTS
-from claimwise_embedded.encoder import Encoded, shared_encoder
+from claimwise_embedded.encoder import LOCK, Encoded, shared_encoder
 from claimwise_embedded.evidence import Index, Piece, capitalised, pieces
 from claimwise_embedded.features import EncodedClaim, Evidence, measure
 from claimwise_embedded.heads import Calibration, Heads
@@ -56,7 +55,6 @@ class Reader:
         self._encoder = shared_encoder()
         self._checkers = checkers
         self._cache: dict[_Question, Evidence | str] = {}
-        self._lock = Lock()  # one thread reads at a time: they share what is remembered
 
     def read(
         self,
@@ -88,7 +86,7 @@ class Reader:
         results: dict[_Question, Evidence | str] = {}
         groups = list(by_document.values())
         for start in range(0, len(groups), _DOCUMENTS_AT_ONCE):
-            with self._lock:
+            with LOCK:
                 results |= self._remembered(groups[start : start + _DOCUMENTS_AT_ONCE])
         return [[results[question] for question in group] for group in questions]
 

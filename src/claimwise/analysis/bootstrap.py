@@ -69,7 +69,7 @@ def _in_blocks(n: int, draws: int, seed: int, size: int) -> Iterator[Array]:
         return
     generator = np.random.default_rng(seed)
     for start in range(0, draws, size):
-        yield generator.multinomial(n, np.full(n, 1 / n), size=min(size, draws - start))
+        yield generator.multinomial(n, np.full(n, 1 / n), size=min(size, draws - start)).astype(np.int32)
 
 
 def bootstrap_draws(

@@ -84,9 +84,13 @@ class MetricSpec(BaseModel):
         >>> MetricSpec(decompose="sentences", verify="acueval-verify-zeroshot").prompt_names
         {'verify': 'acueval-verify-zeroshot'}
         """
-        named = {"judge": self.judge, "decompose": self.decompose, "verify": self.verify}
-        without = (None, holistic.WordOverlap.name, *claims.DIVISIONS, Aligner.name)
-        return {role: name for role, name in named.items() if name not in without and not claims.on_record(name)}
+        others = {"judge": [holistic.WordOverlap.name], "decompose": claims.DIVISIONS, "verify": [Aligner.name]}
+        named = {role: getattr(self, role) for role in others}
+        return {
+            role: name
+            for role, name in named.items()
+            if name is not None and name not in others[role] and not claims.on_record(name)
+        }
 
 
 @dataclass(frozen=True)

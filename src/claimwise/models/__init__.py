@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from importlib import metadata
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 from claimwise import paths
@@ -15,8 +16,9 @@ from claimwise.models.cost import usage
 from claimwise.models.language import Decomposer, PromptedModel, Verifier
 from claimwise.models.options import LANGUAGE_MODELS, ModelError, Options, read_kind, without_credentials
 
-__all__ = ["ModelError", "check", "describe", "load", "loaded", "remembering", "usage", "versions"]
+__all__ = ["ModelError", "check", "describe", "load", "loaded", "loaded_with", "remembering", "usage", "versions"]
 
+_LOADING = Lock()  # threads that ask for a model at once get the same one
 #: The libraries that results may depend on.
 _LIBRARIES = ("claimwise", "numpy", "scikit-learn", "tokenizers", "torch", "transformers")
 
@@ -69,12 +71,20 @@ def load(settings: Mapping[str, Any], cache: str | Path | ResponseCache | None =
 
 def loaded(settings: Mapping[str, Any]) -> Model:
     """Load a model as ``load`` does, with finished calls in memory only; equal entries are loaded once per process."""
-    return _loaded(json.dumps(settings, sort_keys=True))
+    with _LOADING:
+        return _loaded(json.dumps(dict(settings), sort_keys=True))
 
 
 @lru_cache  # loading takes seconds to minutes
 def _loaded(settings: str) -> Model:
     return load(json.loads(settings))
+
+
+def loaded_with(settings: Mapping[str, Any], calls: ResponseCache) -> Model:
+    """Return the ``loaded`` model with a cache of finished calls of its own, to which the entry's recorded calls are added."""
+    if recorded := settings.get("recorded"):
+        calls.read(paths.located(recorded))
+    return remembering(loaded(settings), calls)
 
 
 def remembering(model: Model, calls: ResponseCache) -> Model:

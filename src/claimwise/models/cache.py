@@ -104,6 +104,7 @@ class ResponseCache:
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
+        """Let one thread in at a time, and say what SQLite's errors mean."""
         try:
             with self._lock:
                 yield
@@ -198,7 +199,7 @@ class ResponseCache:
         rows = [(key, model, role, json.dumps(value, ensure_ascii=True)) for key, value in values.items()]
         self._insert(rows)
 
-    def _insert(self, rows: Iterable[tuple[str, ...]]) -> None:
+    def _insert(self, rows: Sequence[tuple[str, ...]]) -> None:
         with self._explained(), self._connection:  # all or none
             self._connection.executemany(_INSERT, rows)
 
@@ -255,9 +256,17 @@ class ResponseCache:
         self._insert(rows)
 
     def add(self, file: Path) -> None:
-        """Add the calls of another cache's file. A call that is here already keeps its value."""
-        with self._explained(), closing(sqlite3.connect(file)) as other:
-            self._insert(other.execute(f"SELECT {', '.join(_COLUMNS)} FROM calls"))
+        """Add the calls of another cache's file. A call that is here already keeps its value.
+
+        Raises:
+            CacheError: the file is not there or cannot be read.
+        """
+        if not file.is_file():
+            raise CacheError(f"{file}: finished calls are not there; workers need the same folder (docs/scale.md)")
+        other = ResponseCache(file)
+        with closing(other), other._explained():
+            rows = other._connection.execute(f"SELECT {', '.join(_COLUMNS)} FROM calls").fetchall()
+        self._insert(rows)
 
     def prune(self, model: str | None = None) -> int:
         """Delete the calls of one model, or all calls; free the space, and return the number of calls.

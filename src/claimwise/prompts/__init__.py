@@ -174,7 +174,7 @@ class Prompt(BaseModel):
 
     @property
     def fingerprint(self) -> str:
-        """A hash of template, demonstrations, settings and decoding, for models that read a prompt as data (and ask nothing twice)."""
+        """A hash of all but name, source and second question, for models that read a prompt as data and ask no second one."""
         parts = (self.role, self.template, self.scope, self.context, self.demonstrations, self.reply, self.decoding)
         return hashlib.sha256(repr(parts).encode()).hexdigest()
 

@@ -340,9 +340,7 @@ def evaluate_part(
     """Evaluate a part, which is given as its examples and the file of its finished calls."""
     examples, file = part
     with closing(ResponseCache(file)) as calls:
-        if recorded := entry.get("recorded"):
-            calls.read(paths.located(recorded))
-        model = models.remembering(models.loaded(entry), calls)
+        model = models.loaded_with(entry, calls)
         # All in one batch, so that servers stay busy. Finished calls are kept one level below.
         return evaluate(metric, spec, model, examples, batch=len(examples), progress=False)
 

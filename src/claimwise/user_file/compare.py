@@ -291,12 +291,15 @@ def _record(path: Path) -> dict[str, Any]:
 
 
 def _columns(records: Mapping[Path, Mapping[str, Any]]) -> dict[str, str]:
-    """The columns that the results were made with, by field; refuse results of different columns."""
+    """The columns that the results were made with, by field; refuse scores of different columns.
+
+    Of labels and such, which change no score, the first result's column is taken.
+    """
     named: dict[str, tuple[str, Path]] = {}
     for path, record in records.items():
         for field, column in record.get("columns", {}).items():
             other, where = named.setdefault(field, (column, path))
-            if column != other:
+            if column != other and field in ("id", "document", "summary", "claims"):
                 raise ClaimwiseError(
                     f"results of different columns cannot be compared: {field} is {other!r} in {where} and {column!r} in "
                     f"{path}; score the same column twice"

@@ -1,4 +1,6 @@
-"""Warnings about words for nothing and exchanged columns, and about texts that a small model may misread: it reads English prose.
+"""Warnings about words that stand for nothing (NaN, None), exchanged columns, and texts that a small model may misread.
+
+It reads English prose only.
 
 Every line of a summary is read as one or more sentences (``text.sentences``), so layout changes claims and scores. Only
 signs that are rarely wrong are looked for: a false warning costs trust.
