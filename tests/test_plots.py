@@ -81,6 +81,10 @@ def test_series_on_one_line_do_not_hide_each_other_and_are_named():
     heights = [y for _, y in places(figure.axes[0], "o")]
     assert heights == pytest.approx([-0.1, 0.9, 0.1, 1.1])
     assert legend(figure) == ["precision", "recall"]
+    many = plot(pd.concat([ROWS.assign(measure=str(number)) for number in range(6)]), hue="measure")
+    heights = sorted(y for _, y in places(many.axes[0], "o"))
+    gaps = [after - before for before, after in pairwise(heights)]
+    assert gaps[5] > 2 * max(gaps[:5] + gaps[6:])  # between the two methods
 
 
 def test_one_series_has_no_legend():

@@ -102,13 +102,14 @@ def interval_plot(
     # Beside methods that have a colour, the others must not have the first of these.
     other = "0.2" if any(name in colours for name in rows) else "C0"
     height = len(rows) * max(1, len(hues) * 0.6)
+    apart = min(0.2, 0.6 / max(1, len(hues) - 1))  # so that the dots of one line stand closer than two lines
     figure, axes = plt.subplots(
         1, max(1, len(panels)), figsize=(WIDTH, 0.36 * height + 1.7), sharey=True, sharex=True, squeeze=False
     )
     for axis, name in zip(axes[0], panels, strict=False):
         for entry in table[table["_panel"] == name].to_dict("records"):
             colour = shades[entry[hue]] if hue else colours.get(entry[row], other)
-            y = rows.index(entry[row]) + ((hues.index(entry[hue]) - (len(hues) - 1) / 2) * 0.2 if hue else 0)
+            y = rows.index(entry[row]) + ((hues.index(entry[hue]) - (len(hues) - 1) / 2) * apart if hue else 0)
             axis.hlines(y, entry[low], entry[high], color=colour, linewidth=2, alpha=0.7)
             axis.plot(entry[value], y, "o", color=colour, label=entry[hue] if hue else None, zorder=3)
             if published and pd.notna(entry[published]):
