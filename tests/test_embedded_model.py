@@ -6,7 +6,9 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -25,7 +27,7 @@ from claimwise.metrics.factored import citations
 from claimwise.models.base import Feedback, Source, Verdict
 from claimwise.prompts.sources import joined
 from claimwise_embedded import EmbeddedModel, reviser
-from claimwise_embedded.encoder import fast_type, shared_encoder
+from claimwise_embedded.encoder import LOCK, fast_type, shared_encoder
 
 DOCUMENT = (
     "The council of Harrow Vale approved a tram line on Tuesday. The line will cost 84 million pounds and open in 2031. "
@@ -271,6 +273,30 @@ def test_a_forked_process_scores_as_its_parent():
         assert score == claimwise.score(*asked)
     finally:
         torch.set_num_threads(threads)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no processes are forked on this system")
+def test_a_process_forked_while_another_thread_reads_may_read():
+    reads = threading.Event()
+
+    def read():
+        with LOCK:
+            reads.set()
+            time.sleep(0.3)
+
+    thread = threading.Thread(target=read)
+    thread.start()
+    reads.wait()
+    child = os.fork()
+    if (
+        not child
+    ):  # first its main thread, then another (which alone might take the place of the one that held the lock)
+        own = LOCK.acquire(timeout=5)
+        if own:
+            LOCK.release()
+        os._exit(0 if own and ThreadPoolExecutor(1).submit(LOCK.acquire, timeout=5).result() else 1)
+    assert os.waitpid(child, 0)[1] == 0
+    thread.join()
 
 
 def test_killed_in_the_middle_and_started_again_it_repeats_no_finished_call_and_gives_the_same_scores(tmp_path):

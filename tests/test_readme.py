@@ -9,7 +9,7 @@ from imports import ROOT
 from sklearn.metrics import roc_auc_score
 
 from claimwise import project
-from claimwise.metrics.verify import SUPPORTED
+from claimwise.metrics.verify import SUPPORTED, labelled_claims
 from claimwise.models.weights import learned_documents
 from tools import results
 
@@ -113,6 +113,22 @@ def test_the_published_numbers_are_those_that_were_typed_in(row, paper, table, n
     for place in (("aggrefact_ftsota", "cnndm"), ("aggrefact_ftsota", "xsum"), ("summeval", "cnndm")):
         found = numbers[(numbers["corpus"] == place[0]) & (numbers["origin"] == place[1])]["value"]
         assert found.empty or f"| {found.item()} |" in _row(row)
+
+
+def test_what_is_said_of_few_documents_is_of_the_corpora(published_corpus):
+    rows = published_corpus("aggrefact_ftsota").examples.query("origin == 'cnndm'").dropna(subset=["label"])
+    validation, test = (rows[rows["split"] == split] for split in ("validation", "test"))
+    shared = test[test["document_id"].isin(validation["document_id"])]
+    count, wrong = len(shared), (shared["label"] == 0).sum()
+    assert f"On CNN/DM, {count} test rows ({wrong} of them unfaithful) are of documents" in README
+    said = f"{shared['document_id'].nunique()} documents in both splits: {count} of its {len(test)} test rows, of which {wrong} "
+    for name in ("meta_evaluation", "verifier"):
+        notebook = nbformat.read(ROOT / "notebooks" / f"{name}.ipynb", as_version=4)
+        assert any(said in " ".join(cell.source.split()) for cell in notebook.cells)
+    documents = labelled_claims(published_corpus("wice_subclaims"))["document_id"].nunique()
+    page = " ".join((ROOT / "docs" / "results.md").read_text(encoding="utf-8").split())
+    assert f"sub-claims (of {documents} documents: rough intervals)" in page
+    assert f"on WiCE's {documents} documents, barely, the ensemble" in page
 
 
 def test_how_much_models_prefer_their_own_summaries_is_of_the_table():

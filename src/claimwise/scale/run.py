@@ -152,7 +152,7 @@ def evaluate_in_parts(
         entry: the model's entry in params.yaml.
         examples: the table.
         recorded: the claims on record, for metrics that use them.
-        cache: the file of finished calls.
+        cache: the file of finished calls, which has the entry's recorded ones already.
         folder: for the files of the parts, with a scheduler.
         engine: the engine.
 
@@ -165,6 +165,8 @@ def evaluate_in_parts(
         spec = spec.model_copy(update={"decompose": GIVEN})
     part_of = examples.groupby("document_id", sort=False).ngroup() // _DOCUMENTS
     apart = engine.scheduler is not None
+    if not apart:  # else each part would read the recorded calls into the shared file again
+        entry = {option: value for option, value in entry.items() if option != "recorded"}
     parts = {
         f"{number:05}": (rows, folder / f"{number:05}.sqlite" if apart else cache)
         for number, rows in examples.groupby(part_of)
